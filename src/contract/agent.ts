@@ -1,0 +1,104 @@
+import { z } from 'zod';
+
+/** One call of a tool that the agent made; `gated` went through the gateway, `reported` is only told of. */
+export const toolCallSchema = z.object({
+  name: z.string(),
+  arguments: z.json().default(null),
+  result: z.json().default(null),
+  source: z.enum(['gated', 'reported']).default('reported'),
+});
+export type ToolCall = z.output<typeof toolCallSchema>;
+
+/** What the agent used: tokens and money (integer micro-USD). */
+export const usageSchema = z.object({
+  input_tokens: z.number().int().nonnegative().nullable().default(null),
+  output_tokens: z.number().int().nonnegative().nullable().default(null),
+  total_tokens: z.number().int().nonnegative().nullable().default(null),
+  cost_micro_usd: z.number().int().nonnegative().nullable().default(null),
+});
+export type Usage = z.output<typeof usageSchema>;
+
+/** The envelope: an agent's output in one shape. Absent values are null or empty, never missing. */
+export const envelopeSchema = z
+  .object({
+    text: z.string().nullable().default(null),
+    structured: z.json().default(null),
+    tool_calls: z.array(toolCallSchema).default([]),
+    trace: z.array(z.json()).default([]),
+    usage: usageSchema.nullable().default(null),
+    metadata: z.record(z.string(), z.json()).default({}),
+    raw: z.json().default(null),
+  })
+  .meta({ id: 'envelope', description: "An agent's output in one shape" });
+export type Envelope = z.output<typeof envelopeSchema>;
+
+/** The one JSON document that an agent gets. `expected` and the rest of the case never reach it. */
+export interface AgentRequest {
+  readonly run_id: string;
+  readonly execution_id: string;
+  readonly attempt_id: string;
+  readonly attempt_number: number;
+  readonly agent: { readonly name: string; readonly version: string; readonly provider: string | null };
+  readonly case: {
+    readonly case_id: string;
+    readonly task_type: string;
+    readonly input: unknown;
+    readonly context: unknown;
+    readonly tags: readonly string[];
+    readonly metadata: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** A call of the agent that gave no envelope: whose fault, a stable code, what happened, and what to keep as evidence. */
+export interface AgentFailure {
+  readonly type: 'failure';
+  readonly fault: 'infrastructure' | 'agent';
+  /** snake_case, stable: `connection_refused`, `http_status`, `invalid_body`, `oversize_body`, `timeout`, … */
+  readonly code: string;
+  readonly message: string;
+  /** True when the agent was given its whole time and did not answer: the execution ends `timed_out`. */
+  readonly timed_out: boolean;
+  /** From `Retry-After`, in milliseconds; null when the agent named none. */
+  readonly retry_after_ms: number | null;
+  /** Small JSON for a person: status, headers that matter, the first bytes of the body. */
+  readonly evidence: unknown;
+}
+
+export type AgentAnswer = { readonly type: 'envelope'; readonly envelope: Envelope } | AgentFailure;
+
+/** An opened agent. `invoke` never throws for what the agent does: it answers a failure. It settles soon after `signal` aborts. */
+export interface Agent {
+  invoke(request: AgentRequest, options: { readonly signal: AbortSignal; readonly timeout_ms: number }): Promise<AgentAnswer>;
+  close(): Promise<void>;
+}
+
+/** What an agent kind gets to open an agent. */
+export interface AgentContext<Config> {
+  readonly config: Config;
+  /** Folder that relative paths in the profile start from. */
+  readonly base_dir: string;
+  /** Resolves `${secret:NAME}` and `${env:NAME}` in a text at the last moment; throws `secret_missing`. */
+  resolve(text: string): string;
+  /** Most calls at once that this process will make. */
+  readonly concurrency: number;
+}
+
+/** An agent kind: one file and one line in the registry. */
+export interface AgentKind<Schema extends z.ZodType = z.ZodType> {
+  readonly kind: string;
+  /** Parses the kind's own members of the profile's `agent` (`endpoint`, `command`, …). */
+  readonly config: Schema;
+  /** Files whose bytes are frozen with the run, relative to the profile; a worker whose files differ does not claim. */
+  code(config: z.output<Schema>): readonly string[];
+  open(context: AgentContext<z.output<Schema>>): Promise<Agent>;
+}
+
+/** A failure with the usual defaults. */
+export function agentFailure(fault: AgentFailure['fault'], code: string, message: string, more: Partial<AgentFailure> = {}): AgentFailure {
+  return { timed_out: false, retry_after_ms: null, evidence: null, ...more, type: 'failure', fault, code, message };
+}
+
+/** An envelope with the members given; the rest absent. */
+export function envelope(members: Partial<Envelope>): Envelope {
+  return { text: null, structured: null, tool_calls: [], trace: [], usage: null, metadata: {}, raw: null, ...members };
+}

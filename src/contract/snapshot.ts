@@ -1,0 +1,41 @@
+import type { Profile } from './profile.ts';
+
+/** Code that grades or is graded, frozen by its bytes: a worker whose file differs does not claim. */
+export interface CodeDigest {
+  /** Relative to the profile. */
+  readonly path: string;
+  readonly digest: string;
+}
+
+/** The frozen snapshot of a run: everything that a verdict depends on besides the evidence. Hashed; never changed. */
+export interface Snapshot {
+  readonly format: 'proctor/snapshot/1';
+  readonly profile: Profile;
+  readonly dataset: { readonly dataset_id: string; readonly dataset_version: string | null; readonly cases: number; readonly plan_digest: string };
+  /** Resolved evaluators by ref: the version that grades. */
+  readonly evaluators: readonly { readonly ref: string; readonly digest: string | null }[];
+  readonly code: readonly CodeDigest[];
+}
+
+/** The plan: the selected cases in order, in content-addressed chunks of canonical JSON lines. */
+export interface PlanManifest {
+  readonly format: 'proctor/plan/1';
+  readonly cases: number;
+  readonly chunk_size: number;
+  readonly chunks: readonly string[];
+}
+
+/** One line of a plan chunk: a case with the group that grades it. */
+export interface PlannedCase {
+  readonly id: string;
+  readonly task_type: string;
+  readonly group: number;
+  readonly input: unknown;
+  readonly expected: unknown;
+  readonly context: unknown;
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly cluster: string | null;
+  /** The digest of {task_type, input, expected, context}. */
+  readonly case_content: string;
+}

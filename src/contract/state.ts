@@ -1,0 +1,32 @@
+export const RUN_STATUSES = ['pending', 'running', 'finalizing', 'completed', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const GATE_STATUSES = ['unknown', 'pass', 'fail', 'inconclusive'] as const;
+export type GateStatus = (typeof GATE_STATUSES)[number];
+
+export const EXECUTION_STATUSES = ['pending', 'running', 'retry_scheduled', 'waiting', 'completed', 'failed', 'timed_out', 'cancelled'] as const;
+export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
+/** How an execution may end. */
+export type TerminalStatus = Extract<ExecutionStatus, 'completed' | 'failed' | 'timed_out' | 'cancelled'>;
+
+export const ATTEMPT_STATUSES = [
+  'pending',
+  'running',
+  'completed',
+  'failed_agent_call',
+  'failed_evaluation',
+  'timed_out',
+  'cancelled',
+  'stale',
+  'suspended',
+] as const;
+export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
+/** How an attempt may end. */
+export type AttemptEnd = Exclude<AttemptStatus, 'pending' | 'running' | 'suspended'>;
+
+/** Whose fault a failure was (CONTRACTS, closed table); null when nothing failed. */
+export const FAULTS = ['infrastructure', 'agent', 'grader', 'policy', 'cancelled'] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export const DELIVERY_STATUSES = ['pending', 'published', 'failed', 'dead'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -1,0 +1,158 @@
+import type { GateCondition, Profile } from '../contract/profile.ts';
+import type { Fault, GateStatus } from '../contract/state.ts';
+import { passRateInterval } from './statistics/interval.ts';
+import { seedOf } from './statistics/random.ts';
+import { wilson } from './statistics/wilson.ts';
+import { type Outcome, Tally } from './tally.ts';
+
+/** A gate condition with the value it was held against. */
+export interface ConditionResult extends GateCondition {
+  /** The point value or the interval's bound; null when there was too little to compute it. */
+  readonly value: number | null;
+  readonly holds: boolean | null;
+}
+
+/** The verdict: the gate with its statistics, derived from the frozen snapshot and the evidence's content alone. */
+export interface Verdict {
+  readonly snapshot_digest: string;
+  readonly content_digest: string;
+  readonly gate_status: Exclude<GateStatus, 'unknown'>;
+  /** The rule that decided, with its numbers, in one sentence. */
+  readonly reason: string;
+  readonly conditions: readonly ConditionResult[];
+  readonly cases: number;
+  readonly repeats: number;
+  readonly executions: { readonly total: number; readonly completed: number; readonly failed: number; readonly timed_out: number; readonly cancelled: number };
+  readonly faults: Readonly<Record<Fault, number>>;
+  /** Executions in the denominator: all without infrastructure, grader and cancelled. */
+  readonly graded: number;
+  readonly passed: number;
+  readonly pass_rate: number | null;
+  /** passed / all. */
+  readonly pass_rate_strict: number | null;
+  readonly interval: readonly [number, number] | null;
+  readonly interval_method: 'wilson' | 'cluster_bootstrap' | 'bootstrap' | null;
+  readonly mean_score: number | null;
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+const CONFIDENCE = 0.95; // two-sided, unless a condition says otherwise (CONTRACTS, statistics)
+
+/** Collects outcomes in (case_id, repeat) order and ends in a verdict; the same inputs give the same bytes. */
+export class VerdictBuilder {
+  readonly #profile: Profile;
+  readonly #snapshotDigest: string;
+  readonly #tally: Tally;
+
+  constructor(profile: Profile, snapshotDigest: string) {
+    this.#profile = profile;
+    this.#snapshotDigest = snapshotDigest;
+    const conditions = profile.gate.all;
+    const intervals = conditions.filter((condition) => condition.bound !== 'point').map((condition) => condition.metric);
+    const wanted = new Set(['pass_rate', ...intervals.filter((metric) => /^(mean_score|dimension\.)/.test(metric))]);
+    this.#tally = new Tally([...wanted], [...new Set(conditions.flatMap((condition) => condition.k ?? []))]);
+  }
+
+  add(outcome: Outcome): void {
+    this.#tally.add(outcome);
+  }
+
+  end(contentDigest: string): Verdict {
+    const tally = this.#tally;
+    tally.end();
+    const { graded, passed, counts } = tally;
+    const conditions = this.#profile.gate.all.map((condition) => this.#hold(condition));
+    const [gate_status, reason] = this.#decide(conditions);
+    const interval = this.#interval('pass_rate', CONFIDENCE);
+    return {
+      snapshot_digest: this.#snapshotDigest,
+      content_digest: contentDigest,
+      gate_status,
+      reason,
+      conditions,
+      cases: tally.cases,
+      repeats: this.#profile.repeats,
+      executions: { ...counts },
+      faults: { ...tally.faults },
+      graded,
+      passed,
+      pass_rate: ratio(passed, graded),
+      pass_rate_strict: ratio(passed, counts.total),
+      interval,
+      interval_method: interval === null ? null : this.#method(),
+      mean_score: tally.mean('mean_score'),
+      scores: tally.scores(),
+    };
+  }
+
+  #decide(conditions: readonly ConditionResult[]): [Verdict['gate_status'], string] {
+    const { gate } = this.#profile;
+    const { counts, faults, graded, passed, cases } = this.#tally;
+    const broken = faults.infrastructure + faults.grader;
+    if (counts.total === 0) return ['inconclusive', 'the run has no executions'];
+    if (counts.cancelled > 0) return ['inconclusive', `${counts.cancelled} of ${counts.total} executions were cancelled`];
+    if (broken / counts.total > gate.max_infra_rate) {
+      return ['inconclusive', `${broken} of ${counts.total} executions ended by infrastructure or grader faults, above max_infra_rate ${gate.max_infra_rate}`];
+    }
+    if (graded === 0) return ['inconclusive', 'no execution was graded'];
+    if (cases < gate.min_cases) return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
+    if (gate.all.length === 0) {
+      return passed === graded ? ['pass', `all ${graded} graded executions passed`] : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
+    }
+    const failed = conditions.find((condition) => condition.holds === false);
+    if (failed) return ['fail', describe(failed)];
+    const unknown = conditions.find((condition) => condition.holds === null);
+    if (unknown) return ['inconclusive', `${nameOf(unknown)} could not be computed: too few cases or repeats`];
+    return ['pass', conditions.map(describe).join('; ')];
+  }
+
+  #hold(condition: GateCondition): ConditionResult {
+    const value = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
+    if (value === null) return { ...condition, value, holds: null };
+    const holds = (condition.min === null || value >= condition.min) && (condition.max === null || value <= condition.max);
+    return { ...condition, value, holds };
+  }
+
+  #point({ metric, k }: GateCondition): number | null {
+    const { passed, graded, counts, faults } = this.#tally;
+    if (metric === 'pass_rate') return ratio(passed, graded);
+    if (metric === 'pass_rate_strict') return ratio(passed, counts.total);
+    if (metric === 'infra_rate') return ratio(faults.infrastructure + faults.grader, counts.total);
+    return this.#tally.mean(k === null ? metric : `${metric}/${k}`);
+  }
+
+  #bound(condition: GateCondition): number | null {
+    const interval = this.#interval(condition.metric, condition.confidence);
+    return interval === null ? null : condition.bound === 'lower' ? interval[0] : interval[1];
+  }
+
+  /** One repeat and no clusters: Wilson over cases; else values reduced per case and a seeded bootstrap over units. */
+  #interval(metric: string, confidence: number): [number, number] | null {
+    if (metric === 'pass_rate' && this.#method() === 'wilson') {
+      return this.#tally.graded === 0 ? null : wilson(this.#tally.passed, this.#tally.graded, confidence);
+    }
+    if (metric !== 'pass_rate' && metric !== 'mean_score' && !metric.startsWith('dimension.')) return null;
+    const { values, clusters } = this.#tally.perCase(metric);
+    const seed = seedOf(this.#snapshotDigest, `${metric}/${confidence}`);
+    return passRateInterval({ values, clusters: this.#tally.clustered ? clusters : null, confidence, seed });
+  }
+
+  #method(): 'wilson' | 'cluster_bootstrap' | 'bootstrap' {
+    if (this.#tally.clustered) return 'cluster_bootstrap';
+    return this.#profile.repeats === 1 ? 'wilson' : 'bootstrap';
+  }
+}
+
+function nameOf(condition: GateCondition): string {
+  const metric = condition.k === null ? condition.metric : `${condition.metric} (k=${condition.k})`;
+  return condition.bound === 'point' ? metric : `the ${condition.bound} ${condition.confidence * 100}% bound of ${metric}`;
+}
+
+function describe(condition: ConditionResult): string {
+  const wanted = [condition.min === null ? null : `≥ ${condition.min}`, condition.max === null ? null : `≤ ${condition.max}`].filter((text) => text !== null).join(' and ');
+  return `${nameOf(condition)} is ${condition.value?.toFixed(4) ?? 'unknown'}, ${condition.holds ? 'as wanted' : 'wanted'} ${wanted}`;
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}

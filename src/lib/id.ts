@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford's base 32, lower case
+
+/** A prefixed, time-ordered, unique id: `run_` + 10 characters of epoch milliseconds + 16 random characters. */
+export function newId(prefix: string, nowMs: number): string {
+  return `${prefix}_${base32(nowMs, 10)}${randomText(16)}`;
+}
+
+/** `length` random characters of base 32 (5 bits each): lease ids and tokens. */
+export function randomText(length: number): string {
+  const bytes = randomBytes(length);
+  let text = '';
+  for (const byte of bytes) text += ALPHABET[byte & 31];
+  return text;
+}
+
+/** The id of execution `ordinal` (from 0) of a run: ordered as the plan is, derived so that no row has to store it. */
+export function executionId(runId: string, ordinal: number): string {
+  return `exe_${runId.slice(4)}_${base32(ordinal, 6)}`;
+}
+
+/** The id of attempt `attempt` (from 1) of an execution. */
+export function attemptId(runId: string, ordinal: number, attempt: number): string {
+  return `att_${runId.slice(4)}_${base32(ordinal, 6)}_${attempt}`;
+}
+
+/** The ordinal that an execution id carries, or null when it is not an execution id of that run. */
+export function ordinalOf(runId: string, id: string): number | null {
+  const prefix = `exe_${runId.slice(4)}_`;
+  if (!id.startsWith(prefix) || id.length !== prefix.length + 6) return null;
+  let value = 0;
+  for (const character of id.slice(prefix.length)) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit < 0) return null;
+    value = value * 32 + digit;
+  }
+  return value;
+}
+
+function base32(value: number, length: number): string {
+  let text = '';
+  let rest = value;
+  for (let index = 0; index < length; index += 1) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

@@ -1,0 +1,255 @@
+import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
+import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
+import { attemptSeal, evidenceHash, executionContent, lateHash, resultHash } from '../../core/evidence.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { Keys } from './keys.ts';
+import type { Transaction } from './transaction.ts';
+
+interface Place {
+  readonly run_no: number;
+  readonly run_id: string;
+  readonly ordinal: number;
+  readonly attempt: number;
+}
+
+interface Leased extends Place {
+  readonly lease_id: string;
+}
+
+/** Appends evidence to an attempt that is still held; the same rows sent again are a duplicate. */
+export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: readonly EvidenceRow[]): WriteResult {
+  const at = place(keys, fence);
+  if (!holds(tx, at)) return late(tx, at, 'append_evidence', rows);
+  return insertEvidence(tx, at, rows) ? 'written' : 'duplicate';
+}
+
+/** Ends the attempt and its execution: evidence, seal, result, event, all under the fence. */
+export function complete(tx: Transaction, keys: Keys, completion: Completion): WriteResult {
+  const at = place(keys, completion);
+  if (!holds(tx, at)) return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
+  insertEvidence(tx, at, completion.evidence);
+  const { attempt_status: status, reason, fault } = completion;
+  const seal = closeAttempt(tx, at, { status, reason, fault });
+  endExecution(tx, at, seal, completion);
+  return 'written';
+}
+
+/** Ends the attempt with another to follow after a delay. */
+export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResult {
+  const at = place(keys, retry);
+  if (!holds(tx, at)) return late(tx, at, 'fail', retry.evidence);
+  insertEvidence(tx, at, retry.evidence);
+  const { attempt_status: status, reason, fault } = retry;
+  closeAttempt(tx, at, { status, reason, fault });
+  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ status, fault, reason }) });
+  const budget = fault === 'infrastructure' || fault === 'grader' ? fault : 'agent';
+  tx.connection.run(
+    `update queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
+where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status = 'running'`,
+    tx.now + retry.delay_ms,
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    at.lease_id,
+  );
+  tx.count(at.run_no, 'running', -1);
+  tx.count(at.run_no, 'retry_scheduled', 1);
+  return 'written';
+}
+
+/** Gives the execution back uncharged; when its run is to be cancelled it ends instead. */
+export function release(tx: Transaction, keys: Keys, fence: Fence): WriteResult {
+  const at = place(keys, fence);
+  if (!holds(tx, at)) return 'fenced';
+  closeAttempt(tx, at, { status: 'cancelled', reason: 'released', fault: 'cancelled' });
+  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ status: 'cancelled', fault: 'cancelled', reason: 'released' }) });
+  setAside(tx, at, 'retry_scheduled', tx.now);
+  return 'written';
+}
+
+/** Sets the execution aside without a lease, until its deadline: attempt `suspended`, execution `waiting`. */
+export function suspend(tx: Transaction, keys: Keys, fence: Fence, deadlineMs: number): WriteResult {
+  const at = place(keys, fence);
+  if (!holds(tx, at)) return 'fenced';
+  tx.connection.run("update attempt set status = 'suspended' where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?", at.run_no, at.ordinal, at.attempt, at.lease_id);
+  tx.event({ ...at, type: 'attempt_suspended' });
+  setAside(tx, at, 'waiting', deadlineMs);
+  return 'written';
+}
+
+/** Closes and seals an attempt; answers its seal. */
+export function closeAttempt(tx: Transaction, at: Leased, end: { status: AttemptEnd; reason: string | null; fault: Fault | null }): string {
+  const { connection, now } = tx;
+  const key = [at.run_no, at.ordinal, at.attempt] as const;
+  const row = connection.get<{ started_at: number; session_id: string }>(
+    'select a.started_at, s.session_id from attempt a join worker_session s on s.session_no = a.session_no where a.run_no = ? and a.ordinal = ? and a.attempt = ?',
+    ...key,
+  );
+  const head = evidenceHead(tx, at);
+  const before = at.attempt === 1 ? '' : sealOf(tx, at.run_no, at.ordinal, at.attempt - 1);
+  const seal = attemptSeal(before, head.hash, {
+    run_id: at.run_id,
+    ordinal: at.ordinal,
+    attempt: at.attempt,
+    session_id: row?.session_id ?? '',
+    lease_id: at.lease_id,
+    started_at: row?.started_at ?? 0,
+    ended_at: now,
+    status: end.status,
+    reason: end.reason,
+    fault: end.fault,
+    evidence_count: head.seq,
+  });
+  connection.run(
+    'update attempt set status = ?, ended_at = ?, reason = ?, fault = ?, evidence_count = ?, seal = ? where run_no = ? and ordinal = ? and attempt = ? and ended_at is null',
+    end.status,
+    now,
+    end.reason,
+    end.fault,
+    head.seq,
+    seal,
+    ...key,
+  );
+  return seal;
+}
+
+/** Inserts the result (its primary key is the exactly-once gate), takes the execution off the queue and tells of it. */
+export function endExecution(
+  tx: Transaction,
+  at: Place,
+  seal: string,
+  end: { status: TerminalStatus; fault: Fault | null; aggregate: string | null; passed: boolean; content: string },
+  from: 'running' | 'pending' | 'retry_scheduled' | 'waiting' = 'running',
+): void {
+  const { run_no, run_id, ordinal, attempt } = at;
+  const { status, fault, aggregate, content } = end;
+  const hash = resultHash(seal, { run_id, ordinal, attempt, status, fault, aggregate, content, finished_at: tx.now });
+  tx.connection.run(
+    'insert into result (run_no, ordinal, attempt, status, fault, aggregate, content, finished_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    run_no,
+    ordinal,
+    attempt,
+    status,
+    fault,
+    aggregate,
+    content,
+    tx.now,
+    hash,
+  );
+  tx.connection.run('delete from queue where run_no = ? and ordinal = ?', run_no, ordinal);
+  tx.event({ run_no, run_id, type: 'execution_finished', ordinal, ...(attempt > 0 ? { attempt } : {}), body: canonicalJson({ status, fault, passed: end.passed, result: hash }) });
+  tx.count(run_no, from, -1);
+  tx.count(run_no, status, 1);
+  if (end.passed) tx.count(run_no, 'passed', 1);
+}
+
+/** The seal of an attempt, '' when there is none. */
+export function sealOf(tx: Transaction, runNo: number, ordinal: number, attempt: number): string {
+  return tx.connection.get<{ seal: string | null }>('select seal from attempt where run_no = ? and ordinal = ? and attempt = ?', runNo, ordinal, attempt)?.seal ?? '';
+}
+
+/** The content digest of an execution that was cancelled. */
+export const CANCELLED_CONTENT = executionContent({ status: 'cancelled', fault: 'cancelled', envelope: null, evaluator_results: [], aggregate: null });
+
+function place(keys: Keys, fence: Fence): Leased {
+  const { run_id, ordinal, attempt, lease_id } = fence;
+  return { run_no: keys.run(run_id), run_id, ordinal, attempt, lease_id };
+}
+
+/** The fence: only the holder of this very lease may write. Its end by the clock is not asked: only the reaper takes. */
+function holds(tx: Transaction, at: Leased): boolean {
+  const row = tx.connection.get(
+    "select 1 from queue where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'running'",
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    at.lease_id,
+  );
+  return row !== undefined;
+}
+
+function setAside(tx: Transaction, at: Leased, status: 'retry_scheduled' | 'waiting', availableAt: number): void {
+  tx.connection.run(
+    'update queue set status = ?, available_at = ?, lease_id = null, session_no = null, lease_until = null where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?',
+    status,
+    availableAt,
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    at.lease_id,
+  );
+  tx.count(at.run_no, 'running', -1);
+  tx.count(at.run_no, status, 1);
+}
+
+function evidenceHead(tx: Transaction, at: Place): { seq: number; hash: string } {
+  const row = tx.connection.get<{ seq: number; hash: string }>(
+    'select seq, hash from evidence where run_no = ? and ordinal = ? and attempt = ? order by seq desc limit 1',
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+  );
+  return row ?? { seq: 0, hash: '' };
+}
+
+/** Chains rows on; false when the last of them stands there already (the answer to the first commit was lost). */
+function insertEvidence(tx: Transaction, at: Leased, rows: readonly EvidenceRow[]): boolean {
+  const last = rows.at(-1);
+  if (last === undefined) return true;
+  const head = evidenceHead(tx, at);
+  let { seq, hash } = head;
+  if (seq > 0 && repeated(tx, at, head.seq, last)) return false;
+  for (const row of rows) {
+    seq += 1;
+    hash = evidenceHash(hash, { run_id: at.run_id, ordinal: at.ordinal, attempt: at.attempt, seq }, row);
+    tx.connection.run(
+      'insert into evidence (run_no, ordinal, attempt, seq, kind, body, artifact, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      at.run_no,
+      at.ordinal,
+      at.attempt,
+      seq,
+      row.kind,
+      row.body,
+      row.artifact,
+      hash,
+    );
+  }
+  return true;
+}
+
+function repeated(tx: Transaction, at: Place, seq: number, last: EvidenceRow): boolean {
+  const row = tx.connection.get<{ kind: string; body: string }>('select kind, body from evidence where run_no = ? and ordinal = ? and attempt = ? and seq = ?', at.run_no, at.ordinal, at.attempt, seq);
+  return row?.kind === last.kind && row.body === last.body;
+}
+
+/** A completion that is not held may be one whose first commit succeeded and whose answer was lost. */
+function committedBefore(tx: Transaction, at: Leased, completion: Completion): boolean {
+  const row = tx.connection.get<{ attempt: number; content: string; lease_id: string }>(
+    'select r.attempt, r.content, a.lease_id from result r join attempt a on a.run_no = r.run_no and a.ordinal = r.ordinal and a.attempt = r.attempt where r.run_no = ? and r.ordinal = ?',
+    at.run_no,
+    at.ordinal,
+  );
+  return row?.attempt === at.attempt && row.lease_id === at.lease_id && row.content === completion.content;
+}
+
+/** Keeps what came too late apart, outside the chain; the run's event chain holds its hash. */
+function late(tx: Transaction, at: Leased, verb: string, rows: readonly EvidenceRow[]): WriteResult {
+  const body = canonicalJson(rows);
+  const last = tx.connection.get<{ n: number }>('select coalesce(max(late_seq), 0) as n from late_evidence where run_no = ?', at.run_no)?.n ?? 0;
+  const row = { run_id: at.run_id, late_seq: last + 1, ordinal: at.ordinal, attempt: at.attempt, lease_id: at.lease_id, verb, body, received_at: tx.now };
+  const hash = lateHash(row);
+  tx.connection.run(
+    'insert into late_evidence (run_no, late_seq, ordinal, attempt, lease_id, verb, body, received_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    at.run_no,
+    row.late_seq,
+    row.ordinal,
+    row.attempt,
+    row.lease_id,
+    verb,
+    body,
+    row.received_at,
+    hash,
+  );
+  tx.event({ run_no: at.run_no, run_id: at.run_id, type: 'late_evidence', ordinal: at.ordinal, attempt: at.attempt, body: canonicalJson({ late_seq: row.late_seq, verb, late: hash }) });
+  return 'fenced';
+}

@@ -1,0 +1,25 @@
+import { CANCELLED_CONTENT, endExecution, sealOf } from './attempts.ts';
+import type { Keys } from './keys.ts';
+import { endCancelled } from './runs.ts';
+import type { Transaction } from './transaction.ts';
+
+/**
+ * Ends executions that nobody holds of a run to be cancelled, a bounded number a call; once nothing is queued the run ends.
+ * Executions that were never materialized stay unmaterialized: nothing happened to them.
+ */
+export function sweepCancelled(tx: Transaction, keys: Keys, runId: string, limit: number): number {
+  const runNo = keys.run(runId);
+  const idle = tx.connection.all<{ ordinal: number; attempt: number; status: 'pending' | 'retry_scheduled' | 'waiting' }>(
+    `select q.ordinal, q.attempt, q.status from queue q join run r on r.run_no = q.run_no
+where q.run_no = ? and q.status <> 'running' and r.cancel_requested_at is not null and r.status in ('pending', 'running') order by q.ordinal limit ?`,
+    runNo,
+    limit,
+  );
+  for (const { ordinal, attempt, status } of idle) {
+    const at = { run_no: runNo, run_id: runId, ordinal, attempt };
+    const seal = attempt === 0 ? '' : sealOf(tx, runNo, ordinal, attempt);
+    endExecution(tx, at, seal, { status: 'cancelled', fault: 'cancelled', aggregate: null, passed: false, content: CANCELLED_CONTENT }, status);
+  }
+  endCancelled(tx, runNo, runId);
+  return idle.length;
+}

@@ -1,0 +1,31 @@
+import { ProctorError } from '../../contract/problem.ts';
+import type { Connection } from './connection.ts';
+
+/** Dense integer keys behind run and session ids; they never change, so they are remembered. */
+export class Keys {
+  readonly #connection: Connection;
+  readonly #runs = new Map<string, number>();
+  readonly #sessions = new Map<string, number>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  run(runId: string): number {
+    const known = this.#runs.get(runId);
+    if (known !== undefined) return known;
+    const row = this.#connection.get<{ run_no: number }>('select run_no from run where run_id = ?', runId);
+    if (row === undefined) throw new ProctorError('not_found', `there is no run \`${runId}\` in this store; \`proctor runs\` lists them`);
+    this.#runs.set(runId, row.run_no);
+    return row.run_no;
+  }
+
+  session(sessionId: string): number {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const row = this.#connection.get<{ session_no: number }>('select session_no from worker_session where session_id = ?', sessionId);
+    if (row === undefined) throw new ProctorError('not_found', `there is no worker session \`${sessionId}\` in this store`);
+    this.#sessions.set(sessionId, row.session_no);
+    return row.session_no;
+  }
+}

@@ -1,0 +1,189 @@
+import type { Claim, ClaimRequest, EvidenceRow, Fence, HeartbeatAnswer, ReapRequest, Reaped } from '../../contract/store.ts';
+import { executionContent } from '../../core/evidence.ts';
+import { randomText } from '../../lib/id.ts';
+import { closeAttempt, endExecution } from './attempts.ts';
+import type { Keys } from './keys.ts';
+import type { Transaction } from './transaction.ts';
+
+interface Leased {
+  readonly ordinal: number;
+  readonly attempt: number;
+  readonly agent_failures: number;
+  readonly infrastructure_failures: number;
+  readonly grader_failures: number;
+  readonly lease_losses: number;
+}
+
+interface ActiveRun {
+  readonly run_no: number;
+  readonly run_id: string;
+  readonly concurrency: number;
+}
+
+/**
+ * Claims executions under one fresh lease: due retries first, then the plan's order. A run's concurrency is shared out
+ * among the live sessions, so that one process cannot take all of it and leave the others idle.
+ */
+export function claim(tx: Transaction, keys: Keys, request: ClaimRequest): Claim[] {
+  const sessionNo = keys.session(request.session_id);
+  const claims: Claim[] = [];
+  for (const run of runnable(tx, request)) {
+    const room = request.capacity - claims.length;
+    if (room <= 0) break;
+    const take = Math.min(room, share(tx, run, sessionNo, request.lease_ms));
+    if (take > 0) claims.push(...claimOf(tx, run, sessionNo, take, request.lease_ms));
+  }
+  return claims;
+}
+
+/** Runs with work, the one that is furthest behind in its share first. */
+function runnable(tx: Transaction, request: ClaimRequest): ActiveRun[] {
+  const runs = tx.connection.all<ActiveRun>(
+    `select run_no, run_id, concurrency from run
+where status = 'running' and cancel_requested_at is null and (?1 is null or run_id in (select value from json_each(?1)))
+order by (select min(order_key) from queue where queue.run_no = run.run_no and queue.status = 'pending') nulls last, run_no`,
+    request.run_ids === null ? null : JSON.stringify(request.run_ids),
+  );
+  return runs;
+}
+
+function share(tx: Transaction, run: ActiveRun, sessionNo: number, leaseMs: number): number {
+  const { running, own } = tx.connection.get<{ running: number; own: number }>(
+    "select count(*) as running, coalesce(sum(session_no = ?2), 0) as own from queue where run_no = ?1 and status = 'running'",
+    run.run_no,
+    sessionNo,
+  ) ?? { running: 0, own: 0 };
+  const live = tx.connection.get<{ n: number }>('select count(*) as n from worker_session where ended_at is null and last_seen_at > ?', tx.now - leaseMs)?.n ?? 1;
+  return Math.min(run.concurrency - running, Math.ceil(run.concurrency / Math.max(1, live)) - own);
+}
+
+function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: number, leaseMs: number): Claim[] {
+  const leaseId = randomText(16);
+  const retries = lease(tx, run, sessionNo, leaseId, leaseMs, "status = 'retry_scheduled' and available_at <= ?5 order by available_at, ordinal", take);
+  const fresh = take > retries.length ? lease(tx, run, sessionNo, leaseId, leaseMs, "status = 'pending' and available_at <= ?5 order by order_key, ordinal", take - retries.length) : [];
+  tx.count(run.run_no, 'retry_scheduled', -retries.length);
+  tx.count(run.run_no, 'pending', -fresh.length);
+  tx.count(run.run_no, 'running', retries.length + fresh.length);
+  tx.count(run.run_no, 'attempts', retries.length + fresh.length);
+  return [...retries, ...fresh].map((row) => open(tx, run, sessionNo, leaseId, row));
+}
+
+function lease(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: string, leaseMs: number, which: string, take: number): Leased[] {
+  return tx.connection.all<Leased>(
+    `update queue set status = 'running', attempt = attempt + 1, lease_id = ?1, session_no = ?2, lease_until = ?5 + ?3
+where run_no = ?4 and ordinal in (select ordinal from queue where run_no = ?4 and ${which} limit ?6)
+returning ordinal, attempt, agent_failures, infrastructure_failures, grader_failures, lease_losses`,
+    leaseId,
+    sessionNo,
+    leaseMs,
+    run.run_no,
+    tx.now,
+    take,
+  );
+}
+
+function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: string, row: Leased): Claim {
+  const { ordinal, attempt } = row;
+  tx.connection.run(
+    "insert into attempt (run_no, ordinal, attempt, session_no, lease_id, status, started_at) values (?, ?, ?, ?, ?, 'running', ?)",
+    run.run_no,
+    ordinal,
+    attempt,
+    sessionNo,
+    leaseId,
+    tx.now,
+  );
+  tx.event({ run_no: run.run_no, run_id: run.run_id, type: 'attempt_started', ordinal, attempt });
+  const execution = tx.connection.get<{ case_id: string; repeat: number }>('select case_id, repeat from execution where run_no = ? and ordinal = ?', run.run_no, ordinal);
+  return {
+    run_id: run.run_id,
+    ordinal,
+    attempt,
+    lease_id: leaseId,
+    case_id: execution?.case_id ?? '',
+    repeat: execution?.repeat ?? 1,
+    failures: { agent: row.agent_failures, infrastructure: row.infrastructure_failures, grader: row.grader_failures, lease: row.lease_losses },
+    kept: attempt > 1 ? keptEvidence(tx, run.run_no, ordinal) : [],
+  };
+}
+
+/** The envelope and results of the last attempt that failed in evaluation, unless the agent was called again since. */
+function keptEvidence(tx: Transaction, runNo: number, ordinal: number): EvidenceRow[] {
+  return tx.connection.all<{ kind: EvidenceRow['kind']; body: string; artifact: string | null }>(
+    `select kind, body, artifact from evidence where run_no = ?1 and ordinal = ?2 and kind <> 'failure' and attempt = (
+  select max(attempt) from attempt where run_no = ?1 and ordinal = ?2 and status = 'failed_evaluation'
+) order by seq`,
+    runNo,
+    ordinal,
+  );
+}
+
+/** Extends the leases that are still held; answers those that are not, and the runs to be cancelled. */
+export function heartbeat(tx: Transaction, keys: Keys, sessionId: string, leaseMs: number, fences: readonly Fence[]): HeartbeatAnswer {
+  const { connection, now } = tx;
+  connection.run('update worker_session set last_seen_at = ? where session_id = ?', now, sessionId);
+  const lost = fences.filter(
+    (fence) =>
+      connection.run(
+        "update queue set lease_until = ? where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'running'",
+        now + leaseMs,
+        keys.run(fence.run_id),
+        fence.ordinal,
+        fence.attempt,
+        fence.lease_id,
+      ) === 0,
+  );
+  const runs = connection.all<{ run_id: string }>("select run_id from run where status in ('pending', 'running', 'finalizing') and cancel_requested_at is not null");
+  return { lost, cancelled_runs: runs.map((run) => run.run_id) };
+}
+
+interface Expired extends Leased {
+  readonly run_no: number;
+  readonly run_id: string;
+  readonly lease_id: string;
+  readonly session_id: string;
+}
+
+/**
+ * Takes leases that ran out or whose session is dead: attempt `stale`, execution ready again, not charged to the agent. After
+ * `max_losses` it ends `failed`, fault infrastructure, so that a case that kills its worker cannot do so for ever.
+ */
+export function reap(tx: Transaction, request: ReapRequest): Reaped[] {
+  const expired = tx.connection.all<Expired>(
+    `select q.run_no, r.run_id, q.ordinal, q.attempt, q.lease_id, s.session_id, q.agent_failures, q.infrastructure_failures, q.grader_failures, q.lease_losses
+from queue q join run r on r.run_no = q.run_no join worker_session s on s.session_no = q.session_no
+where q.status = 'running' and q.run_no in (select run_no from run where status in ('running', 'pending'))
+and (q.lease_until < ?1 or s.session_id in (select value from json_each(?2))) limit ?3`,
+    tx.now,
+    JSON.stringify(request.dead_sessions),
+    request.limit,
+  );
+  return expired.map((row) => take(tx, row, request.max_losses));
+}
+
+function take(tx: Transaction, row: Expired, maxLosses: number): Reaped {
+  const { run_no, run_id, ordinal, attempt, lease_id, session_id } = row;
+  const losses = row.lease_losses + 1;
+  const ended = losses > maxLosses;
+  const seal = closeAttempt(tx, { run_no, run_id, ordinal, attempt, lease_id }, { status: 'stale', reason: 'lease_lost', fault: 'infrastructure' });
+  tx.event({ run_no, run_id, type: 'attempt_stale', ordinal, attempt });
+  tx.count(run_no, 'stale', 1);
+  if (ended) {
+    const content = executionContent({ status: 'failed', fault: 'infrastructure', envelope: null, evaluator_results: [], aggregate: null });
+    endExecution(tx, { run_no, run_id, ordinal, attempt }, seal, { status: 'failed', fault: 'infrastructure', aggregate: null, passed: false, content });
+  } else {
+    tx.connection.run(
+      `update queue set status = 'retry_scheduled', available_at = ?1, lease_losses = ?2, lease_id = null, session_no = null, lease_until = null
+where run_no = ?3 and ordinal = ?4 and attempt = ?5 and lease_id = ?6 and status = 'running'`,
+      tx.now,
+      losses,
+      run_no,
+      ordinal,
+      attempt,
+      lease_id,
+    );
+    tx.count(run_no, 'running', -1);
+    tx.count(run_no, 'retry_scheduled', 1);
+  }
+  return { run_id, ordinal, attempt, lease_id, session_id, ended };
+}

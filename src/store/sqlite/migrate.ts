@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { ProctorError } from '../../contract/problem.ts';
+import { MACHINES } from '../../core/machines.ts';
+import { digestBytes } from '../../lib/canonical-json.ts';
+import { triggerNames, triggerStatements } from './triggers.ts';
+
+/** Forward-only, numbered, never edited: a changed file is refused by its recorded digest. */
+const MIGRATIONS: readonly { readonly version: number; readonly name: string }[] = [{ version: 1, name: '0001-init' }];
+
+/** The newest schema that this Proctor knows. */
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/**
+ * Brings the file to the newest schema in one immediate transaction (two migrators cannot both run), refuses a file that
+ * was written by a newer Proctor or whose recorded migrations are not ours, and checks that every trigger stands.
+ */
+export function migrate(db: DatabaseSync, location: string, nowMs: number): void {
+  db.exec('pragma busy_timeout = 10000');
+  try {
+    db.exec('begin immediate');
+    try {
+      db.exec('create table if not exists migration (version integer primary key not null, name text not null, sha256 text not null, applied_at integer not null) strict');
+      const applied = db.prepare('select version, name, sha256 from migration order by version').all() as unknown as Applied[];
+      check(applied, location);
+      for (const migration of MIGRATIONS.slice(applied.length)) {
+        const sql = readMigration(migration.name);
+        // The id row first: a second migrator that got past the lock would collide here (graphile's rule).
+        db.prepare('insert into migration (version, name, sha256, applied_at) values (?, ?, ?, ?)').run(migration.version, migration.name, digestBytes(sql), nowMs);
+        db.exec(sql);
+        if (migration.version === 1) seed(db);
+      }
+      db.exec('commit');
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      throw error;
+    }
+  } finally {
+    db.exec('pragma busy_timeout = 0');
+  }
+}
+
+/** Names of triggers that a sound store has and this file lacks. */
+export function missingTriggers(db: DatabaseSync): string[] {
+  const present = new Set((db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map((row) => row.name));
+  return triggerNames().filter((name) => !present.has(name));
+}
+
+function check(applied: readonly Applied[], location: string): void {
+  const newest = applied.at(-1);
+  if (newest && newest.version > SCHEMA_VERSION) {
+    throw new ProctorError('store_newer', `\`${location}\` has schema ${newest.version}, this Proctor knows ${SCHEMA_VERSION}; use the newer Proctor that wrote it`);
+  }
+  applied.forEach((row, index) => {
+    const known = MIGRATIONS[index];
+    if (known?.version !== row.version || digestBytes(readMigration(known.name)) !== row.sha256) {
+      throw new ProctorError('store_altered', `migration ${row.version} (\`${row.name}\`) in \`${location}\` is not the one this Proctor has; restore the file or use the Proctor that wrote it`);
+    }
+  });
+}
+
+/** Transition tables from the machines in code, and the triggers that enforce them. */
+function seed(db: DatabaseSync): void {
+  const insert = db.prepare('insert into state_transition (machine, from_state, to_state) values (?, ?, ?)');
+  for (const machine of MACHINES) {
+    for (const [from, states] of Object.entries<readonly string[]>(machine.next)) for (const to of states) insert.run(machine.name, from, to);
+  }
+  for (const statement of triggerStatements()) db.exec(statement);
+}
+
+function readMigration(name: string): string {
+  return readFileSync(new URL(`./migrations/${name}.sql`, import.meta.url), 'utf8');
+}

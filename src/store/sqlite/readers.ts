@@ -1,0 +1,134 @@
+import type {
+  AttemptRow,
+  EventRow,
+  EvidenceRecord,
+  ExecutionKey,
+  ExecutionRow,
+  LateRow,
+  OutboxRow,
+  Page,
+  Progress,
+  RunRow,
+} from '../../contract/store.ts';
+import type { Connection } from './connection.ts';
+import type { Keys } from './keys.ts';
+
+const RUN = `run_id, run_key, status, gate_status, snapshot_digest, plan_digest, cases, repeats, total, materialized, concurrency, base_dir, created_by,
+created_at, started_at, finished_at, cancel_requested_at, reason, verdict, content_digest, merkle_root, evidence_root, event_head`;
+
+export function run(connection: Connection, runId: string): RunRow | null {
+  return connection.get<RunRow>(`select ${RUN} from run where run_id = ?`, runId) ?? null;
+}
+
+export function runByKey(connection: Connection, runKey: string): RunRow | null {
+  return connection.get<RunRow>(`select ${RUN} from run where run_key = ?`, runKey) ?? null;
+}
+
+/** Newest first; the key is a run id. */
+export function runs(connection: Connection, page: Page<string>): RunRow[] {
+  return connection.all<RunRow>(`select ${RUN} from run where ?1 is null or run_id < ?1 order by run_id desc limit ?2`, page.after, page.limit);
+}
+
+export function activeRuns(connection: Connection): RunRow[] {
+  return connection.all<RunRow>(`select ${RUN} from run where status in ('pending', 'running', 'finalizing') order by run_no`);
+}
+
+export function snapshot(connection: Connection, digest: string): string | null {
+  return connection.get<{ body: string }>('select body from snapshot where digest = ?', digest)?.body ?? null;
+}
+
+/** Live counts from the counters that every transaction moves; never a scan. */
+export function progress(connection: Connection, keys: Keys, runId: string): Progress {
+  const runNo = keys.run(runId);
+  const total = connection.get<{ total: number }>('select total from run where run_no = ?', runNo)?.total ?? 0;
+  const stats = new Map(connection.all<{ kind: string; n: number }>('select kind, n from run_stat where run_no = ?', runNo).map((row) => [row.kind, row.n]));
+  const next = connection.get<{ at: number | null }>("select min(available_at) as at from queue where run_no = ? and status = 'retry_scheduled'", runNo);
+  const n = (kind: string) => stats.get(kind) ?? 0;
+  const ended = n('completed') + n('failed') + n('timed_out') + n('cancelled');
+  return {
+    total,
+    pending: total - ended - n('running') - n('retry_scheduled') - n('waiting'),
+    running: n('running'),
+    retry_scheduled: n('retry_scheduled'),
+    waiting: n('waiting'),
+    completed: n('completed'),
+    failed: n('failed'),
+    timed_out: n('timed_out'),
+    cancelled: n('cancelled'),
+    passed: n('passed'),
+    attempts: n('attempts'),
+    stale: n('stale'),
+    next_retry_at: next?.at ?? null,
+  };
+}
+
+const EXECUTION = `select x.ordinal, x.case_id, x.repeat, x.case_content, x.cluster, coalesce(r.status, q.status, 'pending') as status,
+coalesce(r.attempt, q.attempt, 0) as attempt, r.fault, r.aggregate, r.content, r.finished_at, r.hash
+from execution x
+left join result r on r.run_no = x.run_no and r.ordinal = x.ordinal
+left join queue q on q.run_no = x.run_no and q.ordinal = x.ordinal`;
+
+/** Executions in verdict order, a page after a key. */
+export function executions(connection: Connection, keys: Keys, runId: string, page: Page<ExecutionKey>): ExecutionRow[] {
+  return connection.all<ExecutionRow & Record<string, unknown>>(
+    `${EXECUTION} where x.run_no = ? and (x.case_id, x.repeat) > (?, ?) order by x.case_id, x.repeat limit ?`,
+    keys.run(runId),
+    page.after?.case_id ?? '',
+    page.after?.repeat ?? 0,
+    page.limit,
+  );
+}
+
+export function executionAt(connection: Connection, keys: Keys, runId: string, ordinal: number): ExecutionRow | null {
+  return connection.get<ExecutionRow>(`${EXECUTION} where x.run_no = ? and x.ordinal = ?`, keys.run(runId), ordinal) ?? null;
+}
+
+export function attempts(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): AttemptRow[] {
+  return connection.all<AttemptRow & Record<string, unknown>>(
+    `select a.ordinal, a.attempt, s.session_id, a.lease_id, a.status, a.started_at, a.ended_at, a.reason, a.fault, a.evidence_count, a.seal
+from attempt a left join worker_session s on s.session_no = a.session_no
+where a.run_no = ? and a.ordinal in (select value from json_each(?)) order by a.ordinal, a.attempt`,
+    keys.run(runId),
+    JSON.stringify(ordinals),
+  );
+}
+
+export function evidence(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): EvidenceRecord[] {
+  return connection.all<EvidenceRecord & Record<string, unknown>>(
+    `select ordinal, attempt, seq, kind, body, artifact, hash from evidence
+where run_no = ? and ordinal in (select value from json_each(?)) order by ordinal, attempt, seq`,
+    keys.run(runId),
+    JSON.stringify(ordinals),
+  );
+}
+
+export function events(connection: Connection, keys: Keys, runId: string, page: Page<number>): EventRow[] {
+  return connection.all<EventRow & Record<string, unknown>>(
+    `select e.position, r.run_id, e.seq, e.type, e.at, e.ordinal, e.attempt, e.body, e.hash from event e join run r on r.run_no = e.run_no
+where e.run_no = ? and e.seq > ? order by e.seq limit ?`,
+    keys.run(runId),
+    page.after ?? 0,
+    page.limit,
+  );
+}
+
+export function eventHead(connection: Connection, keys: Keys, runId: string): { count: number; hash: string } {
+  const row = connection.get<{ event_count: number; event_hash: string }>('select event_count, event_hash from run_head where run_no = ?', keys.run(runId));
+  return { count: row?.event_count ?? 0, hash: row?.event_hash ?? '' };
+}
+
+export function lateEvidence(connection: Connection, keys: Keys, runId: string, page: Page<number>): LateRow[] {
+  return connection.all<LateRow & Record<string, unknown>>(
+    'select late_seq, ordinal, attempt, lease_id, verb, body, received_at, hash from late_evidence where run_no = ? and late_seq > ? order by late_seq limit ?',
+    keys.run(runId),
+    page.after ?? 0,
+    page.limit,
+  );
+}
+
+export function outbox(connection: Connection, keys: Keys, runId: string): OutboxRow[] {
+  return connection.all<OutboxRow & Record<string, unknown>>(
+    'select o.outbox_no, r.run_id, o.dedupe_key, o.type, o.body, o.created_at from outbox o join run r on r.run_no = o.run_no where o.run_no = ? order by o.outbox_no',
+    keys.run(runId),
+  );
+}

@@ -1,0 +1,133 @@
+import { backup } from 'node:sqlite';
+import type { Store } from '../../contract/store.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
+import { sweepCancelled } from './cancel.ts';
+import { Connection, configureDatabase, openDatabase, storeError } from './connection.ts';
+import { invariantViolations } from './invariants.ts';
+import { Keys } from './keys.ts';
+import { claim, heartbeat, reap } from './leases.ts';
+import { migrate, missingTriggers } from './migrate.ts';
+import * as readers from './readers.ts';
+import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
+import * as sessions from './sessions.ts';
+import { Writer, type WriterStatistics } from './writer.ts';
+
+export interface SqliteStoreOptions {
+  /** The file, or `:memory:`. */
+  readonly path: string;
+  readonly clock?: Clock;
+  /** Alters statements before they are prepared; only tests that prove the suite bites use it. */
+  readonly alter?: (sql: string) => string;
+}
+
+/** A store in one SQLite file; `statistics` is what its writer saw. */
+export interface SqliteStore extends Store {
+  readonly statistics: WriterStatistics;
+  /** Names of triggers that this file lacks. */
+  missingTriggers(): string[];
+}
+
+const BUSY_LIMIT_MS = 30_000;
+const SHARED_WITHIN_MS = 30_000; // another session seen so recently may be writing now
+const SHARED_CACHE_MS = 250;
+
+/** Opens the file, migrates it and answers the store. */
+export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const { path, clock = systemClock } = options;
+  const db = openConfigured(path, clock);
+  const connection = new Connection(db, options.alter);
+  const keys = new Keys(connection);
+  const writer = new Writer(connection, { clock, location: path, busy_limit_ms: BUSY_LIMIT_MS, shared: sharedBy(connection, clock) });
+  const read = async <T>(query: () => T): Promise<T> => {
+    try {
+      return query();
+    } catch (error) {
+      throw storeError(error, path);
+    }
+  };
+  return {
+    location: path,
+    statistics: writer.statistics,
+    missingTriggers: () => missingTriggers(db),
+
+    openSession: (session) => writer.write((tx) => sessions.openSession(tx, session)),
+    touchSession: (id) => writer.write((tx) => sessions.touchSession(tx, id)),
+    closeSession: (id) => writer.write((tx) => sessions.closeSession(tx, id)),
+
+    createRun: (run) => writer.write((tx) => createRun(tx, run)),
+    materialize: (runId, from, rows) => writer.write((tx) => materialize(tx, keys, runId, from, rows)),
+    claim: (request) => writer.write((tx) => claim(tx, keys, request)),
+    heartbeat: (sessionId, leaseMs, fences) => writer.write((tx) => heartbeat(tx, keys, sessionId, leaseMs, fences)),
+    appendEvidence: (fence, rows) => writer.write((tx) => appendEvidence(tx, keys, fence, rows)),
+    complete: (completion) => writer.write((tx) => complete(tx, keys, completion)),
+    fail: (retry) => writer.write((tx) => fail(tx, keys, retry)),
+    release: (fence) => writer.write((tx) => release(tx, keys, fence)),
+    suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
+    reap: (request) => writer.write((tx) => reap(tx, request)),
+    requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
+    sweepCancelled: (runId, limit) => writer.write((tx) => sweepCancelled(tx, keys, runId, limit)),
+    beginFinalize: (runId) => writer.write((tx) => beginFinalize(tx, keys, runId)),
+    finalize: (runId, verdict) => writer.write((tx) => finalize(tx, keys, runId, verdict)),
+    failRun: (runId, reason) => writer.write((tx) => failRun(tx, keys, runId, reason)),
+
+    run: (id) => read(() => readers.run(connection, id)),
+    runByKey: (key) => read(() => readers.runByKey(connection, key)),
+    runs: (page) => read(() => readers.runs(connection, page)),
+    activeRuns: () => read(() => readers.activeRuns(connection)),
+    snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
+    progress: (id) => read(() => readers.progress(connection, keys, id)),
+    executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
+    executionAt: (id, ordinal) => read(() => readers.executionAt(connection, keys, id, ordinal)),
+    attempts: (id, ordinals) => read(() => readers.attempts(connection, keys, id, ordinals)),
+    evidence: (id, ordinals) => read(() => readers.evidence(connection, keys, id, ordinals)),
+    events: (id, page) => read(() => readers.events(connection, keys, id, page)),
+    eventHead: (id) => read(() => readers.eventHead(connection, keys, id)),
+    lateEvidence: (id, page) => read(() => readers.lateEvidence(connection, keys, id, page)),
+    sessions: (page) => read(() => sessions.sessions(connection, page)),
+    liveSessions: (since) => read(() => sessions.liveSessions(connection, since)),
+    outbox: (id) => read(() => readers.outbox(connection, keys, id)),
+    invariants: () => read(() => invariantViolations(connection)),
+    backup: async (target) => {
+      await backup(db, target).catch((error: unknown) => {
+        throw storeError(error, target);
+      });
+    },
+    close: async () => {
+      await writer.close();
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function openConfigured(path: string, clock: Clock) {
+  try {
+    const db = openDatabase(path);
+    try {
+      configureDatabase(db);
+      migrate(db, path, clock.now());
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  } catch (error) {
+    if (ProctorError.is(error)) throw error;
+    throw storeError(error, path);
+  }
+}
+
+/** True while another session is live: then a commit leaves the file free for a moment. Looked up four times a second. */
+function sharedBy(connection: Connection, clock: Clock): () => boolean {
+  let known = false;
+  let looked = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = clock.monotonic();
+    if (now - looked < SHARED_CACHE_MS) return known;
+    looked = now;
+    const row = connection.get<{ n: number }>('select count(*) as n from worker_session where ended_at is null and last_seen_at > ?', clock.now() - SHARED_WITHIN_MS);
+    known = (row?.n ?? 0) > 1;
+    return known;
+  };
+}

@@ -1,0 +1,84 @@
+import { eventHash } from '../../core/evidence.ts';
+import type { Connection } from './connection.ts';
+
+/** What one event says, before the transaction numbers and chains it. */
+export interface NewEvent {
+  readonly run_no: number;
+  readonly run_id: string;
+  readonly type: string;
+  readonly ordinal?: number;
+  readonly attempt?: number;
+  readonly body?: string;
+}
+
+interface Head {
+  count: number;
+  hash: string;
+}
+
+/**
+ * One write transaction: its instant, the heads of the event chains it extends and the counters it moves. Heads and counters
+ * are written once, at the end, however many events the transaction has.
+ */
+export class Transaction {
+  readonly now: number;
+  readonly connection: Connection;
+  readonly #heads = new Map<number, Head>();
+  readonly #stats = new Map<string, { run_no: number; kind: string; n: number }>();
+
+  constructor(connection: Connection, now: number) {
+    this.connection = connection;
+    this.now = now;
+  }
+
+  /** Appends an event to its run's chain; answers its hash. */
+  event(event: NewEvent): string {
+    const head = this.head(event.run_no);
+    const { run_no, run_id, type, ordinal = null, attempt = null, body = null } = event;
+    const seq = head.count + 1;
+    const hash = eventHash(head.hash, { run_id, seq, type, at: this.now, ordinal, attempt, body });
+    this.connection.run(
+      'insert into event (run_no, seq, type, at, ordinal, attempt, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      run_no,
+      seq,
+      type,
+      this.now,
+      ordinal,
+      attempt,
+      body,
+      hash,
+    );
+    head.count = seq;
+    head.hash = hash;
+    return hash;
+  }
+
+  /** The head of a run's event chain, with what this transaction added. */
+  head(runNo: number): Head {
+    let head = this.#heads.get(runNo);
+    if (head === undefined) {
+      const row = this.connection.get<{ event_count: number; event_hash: string }>('select event_count, event_hash from run_head where run_no = ?', runNo);
+      head = { count: row?.event_count ?? 0, hash: row?.event_hash ?? '' };
+      this.#heads.set(runNo, head);
+    }
+    return head;
+  }
+
+  /** Moves a counter of a run by `n`. */
+  count(runNo: number, kind: string, n: number): void {
+    const key = `${runNo} ${kind}`;
+    const entry = this.#stats.get(key);
+    if (entry === undefined) this.#stats.set(key, { run_no: runNo, kind, n });
+    else entry.n += n;
+  }
+
+  /** Writes heads and counters; the writer calls it before the commit. */
+  flush(): void {
+    for (const [runNo, head] of this.#heads) {
+      this.connection.run('update run_head set event_count = ?1, event_hash = ?2 where run_no = ?3 and event_count < ?1', head.count, head.hash, runNo);
+    }
+    for (const { run_no, kind, n } of this.#stats.values()) {
+      if (n !== 0) this.connection.run('insert into run_stat (run_no, kind, n) values (?, ?, ?) on conflict (run_no, kind) do update set n = n + excluded.n', run_no, kind, n);
+    }
+  }
+}

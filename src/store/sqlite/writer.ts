@@ -1,0 +1,140 @@
+import type { Clock } from '../../lib/clock.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import { type Connection, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
+import { Transaction } from './transaction.ts';
+
+interface Job {
+  readonly run: (tx: Transaction) => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface WriterOptions {
+  readonly clock: Clock;
+  readonly location: string;
+  /** Give up waiting for the lock after this long. */
+  readonly busy_limit_ms: number;
+  /** True when other processes have the file open, so that a commit must leave them room. */
+  readonly shared: () => boolean;
+}
+
+/** What the writer has seen, for `doctor` and the benchmarks. */
+export interface WriterStatistics {
+  commits: number;
+  jobs: number;
+  busy: number;
+  /** Longest wait of a job for the lock, ms. */
+  longest_wait_ms: number;
+}
+
+const MOST_JOBS = 64;
+const MOST_MS = 20; // of work in one transaction, so that the event loop is never held for 50 ms
+
+/**
+ * All writes of this process: the jobs of one event-loop turn share one `BEGIN IMMEDIATE … COMMIT` (group commit), so that
+ * a flush is paid once. A job that throws does not void its neighbours: the group is rolled back and its jobs run one by
+ * one. Waiting for another process' lock is a jittered pause off the event loop.
+ */
+export class Writer {
+  readonly statistics: WriterStatistics = { commits: 0, jobs: 0, busy: 0, longest_wait_ms: 0 };
+  readonly #connection: Connection;
+  readonly #options: WriterOptions;
+  #queue: Job[] = [];
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(connection: Connection, options: WriterOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  /** Runs the job in the next transaction; resolves when it is durable. */
+  write<T>(run: (tx: Transaction) => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new ProctorError('store_failed', 'the store is closed'));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run, resolve: resolve as (value: never) => void, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** Lets what was asked for finish, then refuses more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve)); // gather the turn
+    while (this.#queue.length > 0) {
+      const jobs = this.#queue.slice(0, MOST_JOBS);
+      const taken = await this.#commit(jobs);
+      this.#queue.splice(0, taken);
+      if (this.#queue.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    this.#running = null;
+  }
+
+  /** Commits a prefix of the jobs and settles them; answers how many. */
+  async #commit(jobs: readonly Job[]): Promise<number> {
+    try {
+      await this.#begin();
+    } catch (error) {
+      for (const job of jobs) job.reject(error);
+      return jobs.length;
+    }
+    const started = performance.now();
+    const results: unknown[] = [];
+    try {
+      const tx = new Transaction(this.#connection, this.#now());
+      for (const job of jobs) {
+        results.push(job.run(tx));
+        if (performance.now() - started > MOST_MS) break;
+      }
+      tx.flush();
+      this.#connection.db.exec('commit');
+    } catch (error) {
+      this.#rollback();
+      if (jobs.length > 1) {
+        // One of them failed: each on its own, so that only that one is refused.
+        for (const job of jobs) await this.#commit([job]);
+      } else jobs[0]?.reject(storeError(error, this.#options.location));
+      return jobs.length;
+    }
+    this.statistics.commits += 1;
+    this.statistics.jobs += results.length;
+    results.forEach((result, index) => {
+      jobs[index]?.resolve(result as never);
+    });
+    // A process that locks again at once starves the others, who can only poll: leave the file free for about as long as it was held.
+    if (this.#options.shared()) await this.#options.clock.sleep(1 + (performance.now() - started) * (0.5 + Math.random()));
+    return results.length;
+  }
+
+  async #begin(): Promise<void> {
+    const asked = performance.now();
+    for (let pause = 1; ; pause = Math.min(pause * 1.5, 8)) {
+      try {
+        this.#connection.db.exec('begin immediate');
+        const waited = performance.now() - asked;
+        if (waited > this.statistics.longest_wait_ms) this.statistics.longest_wait_ms = waited;
+        return;
+      } catch (error) {
+        if (sqliteCode(error) !== SQLITE_BUSY || performance.now() - asked > this.#options.busy_limit_ms) throw storeError(error, this.#options.location);
+        this.statistics.busy += 1;
+        await this.#options.clock.sleep(pause * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  /** The transaction's instant: the wall clock, but never before the last one that this file saw. */
+  #now(): number {
+    const last = this.#connection.get<{ value: number }>("select value from meta where key = 'last_now'")?.value ?? 0;
+    const now = Math.max(this.#options.clock.now(), last);
+    if (now > last) this.#connection.run("update meta set value = ? where key = 'last_now'", now);
+    return now;
+  }
+
+  #rollback(): void {
+    if (this.#connection.db.isTransaction) this.#connection.db.exec('rollback');
+  }
+}
