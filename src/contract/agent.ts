@@ -66,9 +66,16 @@ export interface AgentFailure {
 
 export type AgentAnswer = { readonly type: 'envelope'; readonly envelope: Envelope } | AgentFailure;
 
+/** How one call is made: its abort signal, its time limit, and which repeat of the case it is (a replay needs it, the agent does not). */
+export interface InvokeOptions {
+  readonly signal: AbortSignal;
+  readonly timeout_ms: number;
+  readonly repeat: number;
+}
+
 /** An opened agent. `invoke` never throws for what the agent does: it answers a failure. It settles soon after `signal` aborts. */
 export interface Agent {
-  invoke(request: AgentRequest, options: { readonly signal: AbortSignal; readonly timeout_ms: number }): Promise<AgentAnswer>;
+  invoke(request: AgentRequest, options: InvokeOptions): Promise<AgentAnswer>;
   close(): Promise<void>;
 }
 
@@ -81,6 +88,8 @@ export interface AgentContext<Config> {
   resolve(text: string): string;
   /** Most calls at once that this process will make. */
   readonly concurrency: number;
+  /** The environment of this process, from which child processes get the variables they are allowed. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** An agent kind: one file and one line in the registry. */
@@ -89,7 +98,7 @@ export interface AgentKind<Schema extends z.ZodType = z.ZodType> {
   /** Parses the kind's own members of the profile's `agent` (`endpoint`, `command`, …). */
   readonly config: Schema;
   /** Files whose bytes are frozen with the run, relative to the profile; a worker whose files differ does not claim. */
-  code(config: z.output<Schema>): readonly string[];
+  code(config: z.output<Schema>, baseDir: string): readonly string[];
   open(context: AgentContext<z.output<Schema>>): Promise<Agent>;
 }
 

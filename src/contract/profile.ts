@@ -6,9 +6,9 @@ const unit = z.number().min(0).max(1);
 const name = z.string().min(1).max(200);
 
 /** Accepts `x_secs` or `x_minutes` beside `x_ms` on input (CONTRACTS, spelling); the frozen profile holds `_ms` only. */
-function withDurations<T>(value: T): T {
+function withDurations(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const record: Record<string, unknown> = { ...value };
+  const record = { ...value } as Record<string, unknown>;
   for (const [suffix, factor] of [['_secs', 1000], ['_minutes', 60_000]] as const) {
     for (const key of Object.keys(record)) {
       const amount = record[key];
@@ -17,7 +17,7 @@ function withDurations<T>(value: T): T {
       record[`${key.slice(0, -suffix.length)}_ms`] = Math.round(amount * factor);
     }
   }
-  return record as T;
+  return record;
 }
 
 export const selectSchema = z

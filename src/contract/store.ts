@@ -80,8 +80,21 @@ export interface Progress {
   readonly passed: number;
   readonly attempts: number;
   readonly stale: number;
-  /** Epoch ms when the next scheduled retry is due, or null. */
+  /** Epoch ms when the next scheduled retry is due and why it was scheduled, or null. */
   readonly next_retry_at: number | null;
+  readonly next_retry_reason: string | null;
+}
+
+/** A session that holds leases of a run, for showing what is waited for. */
+export interface Holder {
+  readonly session_id: string;
+  readonly worker: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly held: number;
+  readonly last_seen_at: number;
+  /** When the last of its leases runs out. */
+  readonly lease_until: number;
 }
 
 export interface ClaimRequest {
@@ -307,6 +320,7 @@ export interface Store {
   activeRuns(): Promise<RunRow[]>;
   snapshot(digest: string): Promise<string | null>;
   progress(runId: string): Promise<Progress>;
+  holders(runId: string): Promise<Holder[]>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
   executionAt(runId: string, ordinal: number): Promise<ExecutionRow | null>;

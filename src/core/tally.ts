@@ -1,6 +1,6 @@
 import type { Fault, TerminalStatus } from '../contract/state.ts';
 import type { Aggregate } from './aggregate.ts';
-import { passAtK, passHatK } from './statistics/pass-at-k.ts';
+import { passAtK, passHatK } from './statistics/index.ts';
 
 /** One ended execution, as the verdict sees it. */
 export interface Outcome {
@@ -99,13 +99,13 @@ export class Tally {
     }
     const correct = rows.filter((row) => row.aggregate?.passed === true).length;
     for (const k of this.#ks) {
-      if (rows.length < k) continue;
       this.#addTo(this.#k, `pass_at_k/${k}`, passAtK(rows.length, correct, k));
       this.#addTo(this.#k, `pass_hat_k/${k}`, passHatK(rows.length, correct, k));
     }
   }
 
-  #addTo(into: Map<string, { sum: number; count: number }>, key: string, value: number): void {
+  #addTo(into: Map<string, { sum: number; count: number }>, key: string, value: number | null): void {
+    if (value === null) return;
     const entry = into.get(key);
     if (entry === undefined) into.set(key, { sum: value, count: 1 });
     else {

@@ -1,8 +1,6 @@
 import type { GateCondition, Profile } from '../contract/profile.ts';
 import type { Fault, GateStatus } from '../contract/state.ts';
-import { passRateInterval } from './statistics/interval.ts';
-import { seedOf } from './statistics/random.ts';
-import { wilson } from './statistics/wilson.ts';
+import { type Interval, passRateInterval, seedOf, wilson } from './statistics/index.ts';
 import { type Outcome, Tally } from './tally.ts';
 
 /** A gate condition with the value it was held against. */
@@ -127,14 +125,14 @@ export class VerdictBuilder {
   }
 
   /** One repeat and no clusters: Wilson over cases; else values reduced per case and a seeded bootstrap over units. */
-  #interval(metric: string, confidence: number): [number, number] | null {
+  #interval(metric: string, confidence: number): Interval | null {
     if (metric === 'pass_rate' && this.#method() === 'wilson') {
       return this.#tally.graded === 0 ? null : wilson(this.#tally.passed, this.#tally.graded, confidence);
     }
     if (metric !== 'pass_rate' && metric !== 'mean_score' && !metric.startsWith('dimension.')) return null;
     const { values, clusters } = this.#tally.perCase(metric);
     const seed = seedOf(this.#snapshotDigest, `${metric}/${confidence}`);
-    return passRateInterval({ values, clusters: this.#tally.clustered ? clusters : null, confidence, seed });
+    return passRateInterval({ values, clusters: this.#tally.clustered ? clusters : null, repeats: this.#profile.repeats, confidence, seed });
   }
 
   #method(): 'wilson' | 'cluster_bootstrap' | 'bootstrap' {

@@ -35,6 +35,8 @@ const CLOSE_OBJECT = 125;
 export class JsonSplitter {
   /** Whether the file is an object around the array, or the array itself; known once an element was seen. */
   enclosed = false;
+  /** Whether the array was found. */
+  opened = false;
   private readonly name: string;
   private readonly limit: number;
   private state: State = 'start';
@@ -46,7 +48,6 @@ export class JsonSplitter {
   private inString = false;
   private escaped = false;
   private index = 0;
-  private opened = false;
   private afterComma = false;
   private key: JsonBytes | null = null;
   private held: Buffer[] = [];
@@ -56,6 +57,16 @@ export class JsonSplitter {
   constructor(name: string, limit: number) {
     this.name = name;
     this.limit = limit;
+  }
+
+  /** The number of the line that the next byte belongs to. */
+  get lineNumber(): number {
+    return this.line;
+  }
+
+  /** True after a `broken` piece: nothing more will come. */
+  get isBroken(): boolean {
+    return this.state === 'broken';
   }
 
   /** The pieces that end in this chunk. */
@@ -131,17 +142,20 @@ export class JsonSplitter {
     this.opened = true;
     this.state = 'array';
     this.key = null;
+    this.afterComma = false;
   }
 
   private endElement(byte: number): void {
-    if (byte === CLOSE_OBJECT) return this.broken('expected `,` or `]` after an element, but found `}`');
     const value = this.piece();
+    const missing = !value && (byte === COMMA || this.afterComma);
     if (value) {
       this.pieces.push({ type: 'element', index: this.index, ...value });
       this.index += 1;
-    } else if (byte === COMMA || this.afterComma) return this.broken('expected a value before this');
+    }
     this.afterComma = byte === COMMA;
-    if (byte === CLOSE_ARRAY) this.state = this.enclosed ? 'value' : 'end';
+    if (byte === CLOSE_OBJECT) this.broken('expected `,` or `]` after an element, but found `}`');
+    else if (missing) this.broken('expected a value before this');
+    else if (byte === CLOSE_ARRAY) this.state = this.enclosed ? 'value' : 'end';
   }
 
   private endKey(byte: number): void {
@@ -152,13 +166,17 @@ export class JsonSplitter {
   }
 
   private endValue(byte: number): void {
+    const { key } = this;
     const value = this.piece();
-    if (byte === CLOSE_ARRAY) return this.broken('expected `,` or `}` after a member, but found `]`');
-    if (value && this.key) this.pieces.push({ type: 'member', key: this.key, ...value });
-    else if (value || this.key) return this.broken('expected a value after `:` and a comma after a value');
     this.key = null;
     this.afterComma = byte === COMMA;
-    this.state = byte === COMMA ? 'key' : 'end';
+    if (byte === CLOSE_ARRAY) this.broken('expected `,` or `}` after a member, but found `]`');
+    else if (Boolean(value) !== Boolean(key))
+      this.broken('expected one value after `:`, and `,` or `}` after the value');
+    else {
+      if (value && key) this.pieces.push({ type: 'member', key, ...value });
+      this.state = byte === COMMA ? 'key' : 'end';
+    }
   }
 
   private isStreamed(): boolean {

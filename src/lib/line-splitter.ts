@@ -24,6 +24,11 @@ export class LineSplitter {
     this.limit = limit;
   }
 
+  /** The number of the line that the next byte belongs to. */
+  get lineNumber(): number {
+    return this.number;
+  }
+
   /** The lines that end in this chunk. */
   push(chunk: Buffer): Line[] {
     const lines: Line[] = [];
@@ -54,7 +59,13 @@ export class LineSplitter {
     let bytes: Buffer | null = null;
     if (this.heldSize <= this.limit) bytes = this.held.length === 1 && first ? first : Buffer.concat(this.held);
     const marked = this.offset === 0 && bytes !== null && startsWithMark(bytes);
-    const line = { number: this.number, offset: this.offset, size: this.heldSize, bytes: marked && bytes ? bytes.subarray(3) : bytes };
+    const skipped = marked ? 3 : 0;
+    const line = {
+      number: this.number,
+      offset: this.offset + skipped,
+      size: this.heldSize,
+      bytes: bytes?.subarray(skipped) ?? null,
+    };
     this.number += 1;
     this.offset += this.heldSize + 1;
     this.held = [];

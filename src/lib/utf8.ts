@@ -7,7 +7,9 @@ export type DecodedUtf8 =
 
 /** Decodes bytes that must be UTF-8; nothing is replaced silently. */
 export function decodeUtf8(bytes: Buffer): DecodedUtf8 {
-  return isUtf8(bytes) ? { type: 'text', text: bytes.toString('utf8') } : { type: 'invalid', offset: invalidOffset(bytes) };
+  return isUtf8(bytes)
+    ? { type: 'text', text: bytes.toString('utf8') }
+    : { type: 'invalid', offset: invalidOffset(bytes) };
 }
 
 /** True when the bytes start with UTF-8's byte order mark. */

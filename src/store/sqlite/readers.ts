@@ -4,6 +4,7 @@ import type {
   EvidenceRecord,
   ExecutionKey,
   ExecutionRow,
+  Holder,
   LateRow,
   OutboxRow,
   Page,
@@ -42,7 +43,11 @@ export function progress(connection: Connection, keys: Keys, runId: string): Pro
   const runNo = keys.run(runId);
   const total = connection.get<{ total: number }>('select total from run where run_no = ?', runNo)?.total ?? 0;
   const stats = new Map(connection.all<{ kind: string; n: number }>('select kind, n from run_stat where run_no = ?', runNo).map((row) => [row.kind, row.n]));
-  const next = connection.get<{ at: number | null }>("select min(available_at) as at from queue where run_no = ? and status = 'retry_scheduled'", runNo);
+  const next = connection.get<{ at: number; reason: string | null }>(
+    `select q.available_at as at, a.reason from queue q left join attempt a on a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt
+where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limit 1`,
+    runNo,
+  );
   const n = (kind: string) => stats.get(kind) ?? 0;
   const ended = n('completed') + n('failed') + n('timed_out') + n('cancelled');
   return {
@@ -59,7 +64,16 @@ export function progress(connection: Connection, keys: Keys, runId: string): Pro
     attempts: n('attempts'),
     stale: n('stale'),
     next_retry_at: next?.at ?? null,
+    next_retry_reason: next?.reason ?? null,
   };
+}
+
+export function holders(connection: Connection, keys: Keys, runId: string): Holder[] {
+  return connection.all<Holder & Record<string, unknown>>(
+    `select s.session_id, s.worker, s.host, s.pid, count(*) as held, s.last_seen_at, max(q.lease_until) as lease_until
+from queue q join worker_session s on s.session_no = q.session_no where q.run_no = ? and q.status = 'running' group by s.session_no order by s.session_id`,
+    keys.run(runId),
+  );
 }
 
 const EXECUTION = `select x.ordinal, x.case_id, x.repeat, x.case_content, x.cluster, coalesce(r.status, q.status, 'pending') as status,

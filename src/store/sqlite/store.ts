@@ -78,6 +78,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     activeRuns: () => read(() => readers.activeRuns(connection)),
     snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
     progress: (id) => read(() => readers.progress(connection, keys, id)),
+    holders: (id) => read(() => readers.holders(connection, keys, id)),
     executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
     executionAt: (id, ordinal) => read(() => readers.executionAt(connection, keys, id, ordinal)),
     attempts: (id, ordinals) => read(() => readers.attempts(connection, keys, id, ordinals)),

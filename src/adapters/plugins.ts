@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { AgentKind } from '../contract/agent.ts';
+import type { EvaluatorKind } from '../contract/evaluator.ts';
+import type { Plugins } from '../contract/ports.ts';
+import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
+import { AGENT_BASE_MEMBERS, type EvaluatorReference, type Profile } from '../contract/profile.ts';
+import type { CodeDigest } from '../contract/snapshot.ts';
+import { profileProblems } from '../core/group.ts';
+import { digestBytes } from '../lib/canonical-json.ts';
+import type { Secrets } from '../lib/secrets.ts';
+import { agentKindOf } from './agents/index.ts';
+import { openDataset } from './datasets/index.ts';
+import { type CustomEvaluator, customEvaluatorOf } from './evaluators/custom/index.ts';
+import { evaluatorKindOf } from './evaluators/index.ts';
+import { fieldOf } from './profiles/yaml-document.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The plug-ins by the registries: datasets, agents and evaluators, resolved by name and opened with this process' secrets. */
+export function openPlugins(secrets: Secrets, environment: Environment): Plugins {
+  const resolve = (text: string) => secrets.resolve(text);
+  return {
+    openDataset,
+    redact: (value) => secrets.redact(value),
+    check: async (profile, baseDir) => [...checkAgent(profile), ...checkEvaluators(profile), ...profileProblems(profile), ...(await checkCode(profile, baseDir))],
+    code: async (profile, baseDir) => {
+      const digests: CodeDigest[] = [];
+      for (const { path: file } of codeOf(profile, baseDir)) digests.push({ path: file, digest: digestBytes(await readFile(path.resolve(baseDir, file))) });
+      return digests;
+    },
+    openAgent: async (profile, { base_dir, concurrency }) => {
+      const kind = agentKindOf(profile.agent.kind);
+      return await kind.open({ config: parse(kind.config, agentMembers(profile), 'agent'), base_dir, concurrency, resolve, environment });
+    },
+    openEvaluator: async (reference, { base_dir, concurrency }) => {
+      const custom = customEvaluatorOf(reference.ref);
+      if (custom) return await custom.open({ base_dir, config: reference.config, timeout_ms: reference.timeout_ms, resolve, concurrency, environment });
+      const kind = evaluatorKindOf(reference.ref);
+      return await kind.open({ config: parse(kind.config, reference.config, reference.ref), base_dir, resolve, concurrency });
+    },
+  };
+}
+
+function agentMembers(profile: Profile): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(profile.agent).filter(([key]) => !AGENT_BASE_MEMBERS.includes(key)));
+}
+
+function checkAgent(profile: Profile): Diagnostic[] {
+  return attempt('agent.kind', () => {
+    const kind: AgentKind = agentKindOf(profile.agent.kind);
+    return issues(kind.config, agentMembers(profile), 'agent');
+  });
+}
+
+function checkEvaluators(profile: Profile): Diagnostic[] {
+  return profile.case_groups.flatMap((group, groupIndex) =>
+    group.evaluators.flatMap((reference, index) => {
+      const at = `case_groups[${groupIndex}].evaluators[${index}]`;
+      return attempt(`${at}.ref`, () => {
+        const custom = customEvaluatorOf(reference.ref);
+        const kind: EvaluatorKind | null = custom === null ? evaluatorKindOf(reference.ref) : null;
+        return kind === null ? [] : issues(kind.config, reference.config, `${at}.config`);
+      });
+    }),
+  );
+}
+
+async function checkCode(profile: Profile, baseDir: string): Promise<Diagnostic[]> {
+  const problems: Diagnostic[] = [];
+  for (const { path: file, field } of codeOf(profile, baseDir)) {
+    await readFile(path.resolve(baseDir, file)).catch((error: NodeJS.ErrnoException) => {
+      problems.push(diagnostic(`\`${file}\` cannot be read (${error.code ?? error.message})`, { field, hint: 'paths are relative to the profile' }));
+    });
+  }
+  return problems;
+}
+
+/** Files whose bytes are frozen with a run: the agent's code and the evaluators'. A profile that cannot be resolved has none. */
+function codeOf(profile: Profile, baseDir: string): { path: string; field: string }[] {
+  const files = new Map<string, string>();
+  const add = (paths: readonly string[], field: string) => {
+    for (const file of paths) if (!files.has(file)) files.set(file, field);
+  };
+  quietly(() => {
+    const kind: AgentKind = agentKindOf(profile.agent.kind);
+    add(kind.code(parse(kind.config, agentMembers(profile), 'agent'), baseDir), `agent.${profile.agent.kind}`);
+  });
+  profile.case_groups.forEach((group, groupIndex) => {
+    group.evaluators.forEach((reference: EvaluatorReference, index) => {
+      quietly(() => {
+        const custom: CustomEvaluator | null = customEvaluatorOf(reference.ref);
+        if (custom) add(custom.code, `case_groups[${groupIndex}].evaluators[${index}].ref`);
+      });
+    });
+  });
+  return [...files].map(([file, field]) => ({ path: file, field }));
+}
+
+/** Runs what may throw a ProctorError that `check` reports elsewhere; any other error goes on. */
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!ProctorError.is(error)) throw error;
+  }
+}
+
+function attempt(field: string, work: () => Diagnostic[]): Diagnostic[] {
+  try {
+    return work();
+  } catch (error) {
+    if (!ProctorError.is(error)) throw error;
+    return error.diagnostics.length > 0 ? [...error.diagnostics] : [diagnostic(error.message, { field })];
+  }
+}
+
+function issues(schema: z.ZodType, value: unknown, at: string): Diagnostic[] {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => diagnostic(`\`${key}\` is not known here`, { field: `${at}.${fieldOf([...issue.path, key])}`, hint: knownMembers(schema) }));
+    const inner = fieldOf(issue.path);
+    return [diagnostic(issue.message, { field: inner === null ? at : `${at}.${inner}` })];
+  });
+}
+
+function knownMembers(schema: z.ZodType): string | null {
+  return schema instanceof z.ZodObject ? `known here: ${Object.keys(schema.shape).join(', ')}` : null;
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ProctorError('invalid_profile', `the configuration of \`${what}\` is not valid: ${parsed.error.issues.map((issue) => `${fieldOf(issue.path) ?? what}: ${issue.message}`).join('; ')}`, {
+    diagnostics: issues(schema, value, what),
+  });
+}

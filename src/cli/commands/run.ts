@@ -1,0 +1,45 @@
+import { ProctorError } from '../../contract/problem.ts';
+import type { Aggregate } from '../../core/aggregate.ts';
+import { allExecutions } from '../../engine/finalize.ts';
+import { createRun, findRun } from '../../engine/run.ts';
+import type { App } from '../../app.ts';
+import type { Command } from '../context.ts';
+import { planFrom, type Selecting } from '../plan-from.ts';
+import { printRun, workOn, type Working } from '../work.ts';
+
+interface RunOptions extends Selecting, Working {
+  readonly runKey?: string;
+  readonly failedOf?: string;
+  readonly detach?: boolean;
+}
+
+/** `proctor run PROFILE`: plan, create (or attach by run key), work until the run has ended, print the verdict. */
+export const run: Command<RunOptions> = async (context, options) => {
+  await using app = await context.openApp();
+  const cases = options.failedOf === undefined ? [] : await casesNotPassed(app, options.failedOf);
+  const signal = new AbortController().signal;
+  const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, cases);
+  const { run_id, created } = await createRun(app, plan, {
+    run_key: options.runKey ?? null,
+    base_dir: loaded.base_dir,
+    created_by: app.principal,
+    concurrency: options.concurrency ?? null,
+  });
+  if (!created) context.output.note(`proctor: run key \`${options.runKey}\` is known: going on with ${run_id}`);
+  if (options.detach) {
+    await printRun(context, app, run_id);
+    return 0;
+  }
+  return await workOn(context, app, await findRun(app.store, run_id), options);
+};
+
+/** The case ids of a run of which an execution did not pass. */
+async function casesNotPassed(app: App, runId: string): Promise<string[]> {
+  const before = await findRun(app.store, runId);
+  const ids = new Set<string>();
+  for await (const page of allExecutions(app.store, before.run_id)) {
+    for (const row of page) if (row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed) ids.add(row.case_id);
+  }
+  if (ids.size === 0) throw new ProctorError('usage', `every case of ${before.run_id} passed; there is nothing to run again`);
+  return [...ids];
+}

@@ -1,0 +1,61 @@
+import type { ExecutionDocument } from '../../contract/documents.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { Aggregate } from '../../core/aggregate.ts';
+import { describeExecutions } from '../../engine/describe.ts';
+import { findRun } from '../../engine/run.ts';
+import type { CommandContext, Command } from '../context.ts';
+import { cut } from '../format.ts';
+import { type Output, printable } from '../output.ts';
+import { whyNot } from '../report.ts';
+import { exitCodeOf, printRun } from '../work.ts';
+
+interface ShowOptions {
+  readonly run: string;
+  readonly executions?: boolean;
+  readonly failed?: boolean;
+  readonly case?: string;
+  readonly gate?: boolean;
+}
+
+/** `proctor show RUN`: the run's document, or its executions a line each, or one case whole. */
+export const show: Command<ShowOptions> = async (context, options) => {
+  await using app = await context.openApp();
+  const run = await findRun(app.store, options.run);
+  if (options.case !== undefined || options.executions) await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
+  else await printRun(context, app, run.run_id);
+  return options.gate ? exitCodeOf(run) : 0;
+};
+
+function filterOf(options: ShowOptions) {
+  return (row: { case_id: string; aggregate: string | null }) => {
+    if (options.case !== undefined && row.case_id !== options.case) return false;
+    return !options.failed || row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed;
+  };
+}
+
+async function showExecutions({ output }: CommandContext, executions: AsyncIterable<ExecutionDocument>, options: ShowOptions): Promise<void> {
+  let found = 0;
+  for await (const execution of executions) {
+    found += 1;
+    output.line(execution, options.case === undefined ? oneLine(execution, output) : whole(execution, output));
+  }
+  if (found === 0 && options.case !== undefined) throw new ProctorError('not_found', `the run has no case \`${options.case}\``);
+}
+
+function oneLine(execution: ExecutionDocument, output: Output): string {
+  const passed = execution.aggregate?.passed === true;
+  const mark = passed ? output.style('green', '✓') : output.style('red', '✗');
+  const score = execution.aggregate === null ? '-' : execution.aggregate.score.toFixed(3);
+  const attempts = execution.attempts > 1 ? output.style('dim', ` (${execution.attempts} attempts)`) : '';
+  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${attempts}${passed ? '' : `  ${cut(printable(whyNot(execution)), 160)}`}`;
+}
+
+function whole(execution: ExecutionDocument, output: Output): string {
+  const results = execution.evaluator_results.map((result) => {
+    const mark = result.status === 'passed' ? output.style('green', '✓') : output.style('red', result.status === 'skipped' ? '-' : '✗');
+    return `  ${mark} ${result.ref} ${output.style('dim', `${result.dimension}${result.blocking ? ', blocking' : ''}`)}  ${result.score ?? ''} ${printable(result.reason ?? result.status)}`;
+  });
+  const answer = execution.output === null ? null : typeof execution.output === 'string' ? execution.output : JSON.stringify(execution.output, null, 2);
+  const output_ = answer === null ? [] : [output.style('dim', '  output'), ...answer.split('\n').slice(0, 60).map((line) => `    ${printable(line)}`)];
+  return [oneLine(execution, output), `  ${output.style('dim', execution.execution_id)}`, ...results, ...output_].join('\n');
+}

@@ -1,0 +1,39 @@
+import { hostname } from 'node:os';
+import { Worker } from '../../engine/worker.ts';
+import { findRun } from '../../engine/run.ts';
+import type { Command } from '../context.ts';
+import { onInterrupt } from '../signals.ts';
+
+interface WorkerCommandOptions {
+  readonly run?: readonly string[];
+  readonly concurrency?: number;
+  readonly name?: string;
+  readonly leaseMs: number;
+  readonly baseDir?: string;
+}
+
+const DRAIN_MS = 30_000;
+const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over the live workers, is what usually binds
+
+/** `proctor worker`: works on the runs of this store until it is stopped, or until the runs it was given have ended. */
+export const worker: Command<WorkerCommandOptions> = async (context, options) => {
+  await using app = await context.openApp();
+  const { output } = context;
+  const run_ids = options.run === undefined ? null : await Promise.all(options.run.map(async (id) => (await findRun(app.store, id)).run_id));
+  using interruption = onInterrupt(output, () => undefined);
+  const name = options.name ?? `${hostname()}-${process.pid}`;
+  const working = new Worker(app, {
+    name,
+    run_ids,
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+    lease_ms: options.leaseMs,
+    base_dir: options.baseDir ?? null,
+    drain: interruption.drain,
+    drain_ms: DRAIN_MS,
+    notice: (message) => output.note(`proctor worker ${name}: ${message}`),
+  });
+  if (run_ids === null) output.note(`proctor worker ${name}: working on ${app.places.store}; ctrl-c to stop`);
+  await working.run();
+  output.result({ session_id: working.session_id, name, statistics: app.store.statistics }, '');
+  return interruption.exitCode() ?? 0;
+};

@@ -1,0 +1,12 @@
+import type { App, AppOptions } from '../app.ts';
+import type { Output } from './output.ts';
+
+/** What every command gets: its output, where it runs, and the application when it needs one. */
+export interface CommandContext extends AppOptions {
+  readonly output: Output;
+  /** Opens store, artifacts and plug-ins; only commands that need them pay for it. */
+  openApp(): Promise<App>;
+}
+
+/** A command: takes its arguments and options, answers its exit code. */
+export type Command<Options> = (context: CommandContext, options: Options) => Promise<number>;

@@ -1,0 +1,139 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { ProctorError } from '../contract/problem.ts';
+import type { CommandContext, Command as Run } from './context.ts';
+import { openOutput, reportError } from './output.ts';
+import { VERSION } from './version.ts';
+
+export interface CliOptions {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+/** Runs one command line; answers its exit code. Commands are loaded when they are called. */
+export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
+  const output = openOutput(argv.includes('--json'), options);
+  let code = 0;
+  const context: CommandContext = {
+    cwd: options.cwd,
+    environment: options.environment,
+    output,
+    openApp: async () => (await import('../app.ts')).createApp(options),
+  };
+  const program = buildProgram((load) => async (settings) => {
+    code = await (await load())(context, settings);
+  });
+  program.configureOutput({ writeOut: (text) => void options.stdout.write(text), writeErr: (text) => void options.stderr.write(output.json ? '' : text) });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      return output.json ? reportError(new ProctorError('usage', error.message.replace(/^error: /, '')), output) : 2;
+    }
+    return reportError(error, output);
+  }
+}
+
+type Action = <Options>(load: () => Promise<Run<Options>>) => (settings: Options) => Promise<void>;
+
+function buildProgram(action: Action): Command {
+  const program = new Command('proctor')
+    .description('Examines AI agents: durable evaluation runs, a gate with statistics, and a verdict that can be checked.')
+    .version(VERSION)
+    .showHelpAfterError('(proctor COMMAND --help says more)')
+    .exitOverride()
+    .helpCommand(false);
+  const command = (usage: string, description: string) => {
+    const created = program.command(usage).description(description).option('--json', 'one JSON document on stdout (JSON lines for lists)');
+    return created;
+  };
+  const on = <Options>(created: Command, load: () => Promise<Run<Options>>, names: readonly string[] = []) => {
+    created.action(async (...values: unknown[]) => {
+      const positional = Object.fromEntries(names.map((name, index) => [name, values[index]]));
+      await action(load)({ ...created.opts(), ...positional } as Options);
+    });
+  };
+
+  on(command('demo', 'a flaky agent on loopback, several workers, one killed on the way, a verdict, and its check'), async () => (await import('./commands/demo.ts')).demo);
+  on(
+    command('init [folder]', 'write a profile, a dataset and an agent to start from').option('--force', 'write over files that exist'),
+    async () => (await import('./commands/init.ts')).init,
+    ['folder'],
+  );
+  on(
+    selecting(command('check <profile>', 'validate profile and dataset without running')).option('--probe', 'also try the agent on one case, an oracle that must pass and a no-op that must fail'),
+    async () => (await import('./commands/check.ts')).check,
+    ['profile'],
+  );
+  on(
+    working(selecting(command('run <profile>', 'run the agent over the dataset and decide the gate')))
+      .option('--run-key <key>', 'create at most once: attach to or resume the run of this key')
+      .option('--failed-of <run>', 'only the cases that did not pass in that run')
+      .option('--detach', 'create the run and leave it to workers'),
+    async () => (await import('./commands/run.ts')).run,
+    ['profile'],
+  );
+  on(working(command('resume <run>', 'go on with a run that was interrupted')), async () => (await import('./commands/resume.ts')).resume, ['run']);
+  on(command('cancel <run>', 'cancel a run').option('--reason <text>', 'why', 'cancelled by hand'), async () => (await import('./commands/cancel.ts')).cancel, ['run']);
+  on(
+    command('runs', 'list runs, newest first').option('--limit <n>', 'at most so many', whole, 20).option('--after <run>', 'the page after this run'),
+    async () => (await import('./commands/runs.ts')).runs,
+  );
+  on(
+    command('show <run>', 'one run: verdict, scores, failing cases')
+      .option('--executions', 'every execution, a line each')
+      .option('--failed', 'with --executions: only those that did not pass')
+      .option('--case <id>', 'one case with its output, attempts and evaluator results')
+      .option('--gate', 'exit by the gate'),
+    async () => (await import('./commands/show.ts')).show,
+    ['run'],
+  );
+  on(command('watch <run>', 'follow a run that other processes work on').option('--events', 'stream its events'), async () => (await import('./commands/watch.ts')).watch, ['run']);
+  on(
+    command('verify <run>', 'recompute chains, aggregates, statistics and gate from the evidence').option('--expect <root>', 'the evidence root that was noted elsewhere'),
+    async () => (await import('./commands/verify.ts')).verify,
+    ['run'],
+  );
+  on(
+    command('worker', 'join: work on runs of this store until stopped')
+      .option('--run <run...>', 'only these runs, and end with them')
+      .option('--concurrency <n>', 'executions at once in this process', whole)
+      .option('--name <name>', 'the worker’s name')
+      .option('--lease-ms <ms>', 'lease time', whole, 30_000)
+      .option('--base-dir <folder>', 'where the profile’s code is on this machine'),
+    async () => (await import('./commands/worker.ts')).worker,
+  );
+  on(command('schema [name]', 'print a JSON Schema: profile, dataset, envelope, run_document, …'), async () => (await import('./commands/schema.ts')).schema, ['name']);
+  on(
+    command('doctor', 'check this machine and the store')
+      .option('--verify', 'check every invariant of the store')
+      .option('--backup <file>', 'write a consistent copy of the store'),
+    async () => (await import('./commands/doctor.ts')).doctor,
+  );
+  return program;
+}
+
+function selecting(command: Command): Command {
+  return command
+    .option('--dataset <path>', 'the dataset, instead of the profile’s')
+    .option('--case <id...>', 'only these cases')
+    .option('--tag <tag...>', 'only cases with one of these tags')
+    .option('--limit <n>', 'only the first so many', whole);
+}
+
+function working(command: Command): Command {
+  return command
+    .option('--concurrency <n>', 'executions at once, over all workers, instead of the profile’s', whole)
+    .option('--workers <n>', 'worker processes to start', whole, 0)
+    .option('--lease-ms <ms>', 'lease time', whole, 30_000)
+    .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
+    .option('--quiet', 'no progress');
+}
+
+function whole(value: string): number {
+  if (!/^[1-9][0-9]{0,8}$|^0$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(value);
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { evaluatorReferenceSchema } from './profile.ts';
+import { EVALUATOR_STATUSES, SEVERITIES } from './evaluator.ts';
+import { EXECUTION_STATUSES, FAULTS, GATE_STATUSES, RUN_STATUSES } from './state.ts';
+
+const count = z.number().int().nonnegative();
+const instant = z.string().nullable();
+
+/** One document about one run: what `run --json` and `show RUN --json` print. Absent values are null, never missing. */
+export const runDocumentSchema = z
+  .object({
+    run_id: z.string(),
+    run_key: z.string().nullable(),
+    status: z.enum(RUN_STATUSES),
+    gate_status: z.enum(GATE_STATUSES),
+    /** The rule that decided the gate, or why the run ended without one. */
+    reason: z.string().nullable(),
+    profile: z.object({ profile_id: z.string(), profile_version: z.string() }),
+    agent: z.object({ kind: z.string(), name: z.string(), version: z.string(), provider: z.string().nullable() }),
+    dataset: z.object({ dataset_id: z.string(), dataset_version: z.string().nullable(), cases: count }),
+    repeats: count,
+    executions: z.object({ total: count, completed: count, failed: count, timed_out: count, cancelled: count, pending: count, running: count, retry_scheduled: count, waiting: count }),
+    faults: z.record(z.enum(FAULTS), count).nullable(),
+    graded: count.nullable(),
+    passed: count,
+    pass_rate: z.number().nullable(),
+    pass_rate_strict: z.number().nullable(),
+    interval: z.tuple([z.number(), z.number()]).nullable(),
+    interval_method: z.string().nullable(),
+    mean_score: z.number().nullable(),
+    scores: z.record(z.string(), z.number()),
+    conditions: z.array(z.json()),
+    attempts: count,
+    stale_attempts: count,
+    created_at: instant,
+    started_at: instant,
+    finished_at: instant,
+    duration_ms: count.nullable(),
+    snapshot_digest: z.string(),
+    content_digest: z.string().nullable(),
+    evidence_root: z.string().nullable(),
+  })
+  .meta({ id: 'run_document', description: 'One run: what run --json and show RUN --json print' });
+export type RunDocument = z.output<typeof runDocumentSchema>;
+
+/** One line about one execution: what `show RUN --executions --json` prints. */
+export const executionDocumentSchema = z
+  .object({
+    run_id: z.string(),
+    execution_id: z.string(),
+    case_id: z.string(),
+    repeat: z.number().int(),
+    status: z.enum(EXECUTION_STATUSES),
+    fault: z.enum(FAULTS).nullable(),
+    /** Code of the failure that ended the execution, or null. */
+    reason: z.string().nullable(),
+    aggregate: z.object({ passed: z.boolean(), score: z.number(), dimensions: z.record(z.string(), z.number()), blocking_failures: z.array(z.string()) }).nullable(),
+    attempts: count,
+    evaluator_results: z.array(
+      z.object({
+        index: count,
+        ...evaluatorReferenceSchema.pick({ ref: true, dimension: true, blocking: true, weight: true }).shape,
+        status: z.enum(EVALUATOR_STATUSES),
+        severity: z.enum(SEVERITIES),
+        score: z.number().nullable(),
+        reason: z.string().nullable(),
+        evidence: z.json(),
+      }),
+    ),
+    output: z.json(),
+    failure: z.json(),
+  })
+  .meta({ id: 'execution_document', description: 'One execution: what show RUN --executions --json prints, a line each' });
+export type ExecutionDocument = z.output<typeof executionDocumentSchema>;

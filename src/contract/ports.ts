@@ -1,0 +1,25 @@
+import type { Agent } from './agent.ts';
+import type { DatasetOptions, DatasetReader } from './case.ts';
+import type { Evaluator } from './evaluator.ts';
+import type { Diagnostic } from './problem.ts';
+import type { EvaluatorReference, Profile } from './profile.ts';
+import type { CodeDigest } from './snapshot.ts';
+
+/** How plug-ins are opened for one profile in one process. */
+export interface OpenOptions {
+  readonly base_dir: string;
+  readonly concurrency: number;
+}
+
+/** The plug-ins as the engine knows them: by port, resolved and opened through the composition root's registries. */
+export interface Plugins {
+  openDataset(options: DatasetOptions): DatasetReader;
+  /** Every problem of the profile's agent and evaluators that shows without opening them; fields relative to the profile. */
+  check(profile: Profile, baseDir: string): Promise<Diagnostic[]>;
+  /** Files whose bytes are frozen with the run, with their digests now. */
+  code(profile: Profile, baseDir: string): Promise<CodeDigest[]>;
+  openAgent(profile: Profile, options: OpenOptions): Promise<Agent>;
+  openEvaluator(reference: EvaluatorReference, options: OpenOptions): Promise<Evaluator>;
+  /** The JSON value with every secret that was resolved so far replaced; the same value when none was. */
+  redact<T>(value: T): T;
+}

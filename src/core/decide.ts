@@ -1,0 +1,34 @@
+import type { Profile } from '../contract/profile.ts';
+import type { AttemptEnd, Fault, TerminalStatus } from '../contract/state.ts';
+import type { FailureCounts } from '../contract/store.ts';
+import { backoffMs } from './backoff.ts';
+
+/** A failed attempt: whose fault, whether time ran out, and what the other side asked to wait. */
+export interface Failure {
+  readonly fault: Extract<Fault, 'infrastructure' | 'agent' | 'grader'>;
+  readonly timed_out: boolean;
+  readonly retry_after_ms: number | null;
+}
+
+export type Decision =
+  | { readonly type: 'retry'; readonly attempt_status: AttemptEnd; readonly delay_ms: number }
+  | { readonly type: 'end'; readonly attempt_status: AttemptEnd; readonly status: TerminalStatus };
+
+/** Leases that an execution may lose before it ends `failed`, fault infrastructure (CONTRACTS, states). */
+export const MAX_LEASE_LOSSES = 5;
+
+/** What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request. */
+export function decide(failure: Failure, before: FailureCounts, profile: Pick<Profile, 'retry' | 'defaults'>, backoffKey: string): Decision {
+  const attempt_status: AttemptEnd = failure.fault === 'grader' ? 'failed_evaluation' : failure.timed_out ? 'timed_out' : 'failed_agent_call';
+  const failures = before[failure.fault] + 1;
+  if (failures <= budget(failure.fault, profile)) {
+    return { type: 'retry', attempt_status, delay_ms: backoffMs(profile.retry.backoff, failures, backoffKey, failure.retry_after_ms) };
+  }
+  return { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
+}
+
+function budget(fault: Failure['fault'], { retry, defaults }: Pick<Profile, 'retry' | 'defaults'>): number {
+  if (fault === 'infrastructure') return retry.infrastructure;
+  if (fault === 'grader') return retry.grader;
+  return retry.agent_errors ? defaults.max_attempts - 1 : 0;
+}

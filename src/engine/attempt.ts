@@ -1,0 +1,179 @@
+import { type AgentFailure, type AgentRequest, agentFailure, type Envelope } from '../contract/agent.ts';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { Plugins } from '../contract/ports.ts';
+import { ProctorError } from '../contract/problem.ts';
+import type { PlannedCase } from '../contract/snapshot.ts';
+import type { Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '../contract/store.ts';
+import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
+import { type Decision, decide, type Failure } from '../core/decide.ts';
+import { envelopeContent, executionContent } from '../core/evidence.ts';
+import { linkedSignal, untilAborted } from '../lib/abort.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import type { Clock } from '../lib/clock.ts';
+import { attemptId, executionId } from '../lib/id.ts';
+import { evaluate } from './evaluate.ts';
+import { EvidenceWriter, readKept } from './evidence-rows.ts';
+import type { RunContext } from './run-context.ts';
+
+export interface AttemptDeps {
+  readonly store: Store;
+  readonly artifacts: ArtifactStore;
+  readonly plugins: Plugins;
+  readonly clock: Clock;
+}
+
+/** How an attempt ended: for good, or with another to follow. */
+export type Ending = { readonly type: 'complete'; readonly completion: Completion } | { readonly type: 'retry'; readonly retry: RetryLater };
+
+const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
+
+/**
+ * One attempt at an execution, from the claim to how it ends: agent → envelope → evaluators → aggregate. Rejects with the
+ * signal's reason when the lease is lost or the work is to stop; everything else is an ending.
+ */
+export async function executeAttempt(deps: AttemptDeps, context: RunContext, claim: Claim, signal: AbortSignal): Promise<Ending> {
+  const { case: item } = await context.cases.at(claim.ordinal);
+  const limit = context.profile.limits.execution.time_ms;
+  using limited = linkedSignal(signal, limit ?? undefined, () => new TimeLimit());
+  const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence);
+  const work: Work = { deps, context, claim, item, evidence, signal: limited.signal };
+  try {
+    const kept = await readKept(deps.artifacts, claim.kept);
+    if (kept !== null) return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
+    const answer = await ask(work);
+    return answer.type === 'failure' ? failed(work, answer) : await grade(work, answer);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof TimeLimit) return failed(work, agentFailure('agent', 'time_limit', `limits.execution.time_ms (${limit} ms) was reached`, { timed_out: true }));
+    if (error instanceof LeaseLost || stopsTheRun(error)) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    return failed(work, agentFailure('infrastructure', 'internal', `the worker could not carry out the attempt: ${message}`));
+  }
+}
+
+/** A store or artifact folder that cannot be written is not an attempt's failure: the worker stops, the run stays resumable. */
+function stopsTheRun(error: unknown): boolean {
+  return ProctorError.is(error) && ['store_full', 'store_failed', 'store_busy', 'store_altered'].includes(error.code);
+}
+
+/** The attempt's ending when its run is cancelled while it is held. */
+export function cancelledEnding(claim: Claim): Completion {
+  const content = executionContent({ status: 'cancelled', fault: 'cancelled', envelope: null, evaluator_results: [], aggregate: null });
+  const end = { attempt_status: 'cancelled', status: 'cancelled', fault: 'cancelled', reason: 'run_cancelled' } as const;
+  return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content, evidence: [] };
+}
+
+class TimeLimit extends Error {}
+
+interface Work {
+  readonly deps: AttemptDeps;
+  readonly context: RunContext;
+  readonly claim: Claim;
+  readonly item: PlannedCase;
+  readonly evidence: EvidenceWriter;
+  readonly signal: AbortSignal;
+}
+
+/** An answer to grade: the envelope, its row, and the results that an earlier attempt made of it. */
+interface Answer {
+  readonly type?: 'answer';
+  readonly envelope: Envelope;
+  readonly latency_ms: number;
+  readonly row: EvidenceRow;
+  readonly results: readonly EvaluatorResult[];
+}
+
+async function ask({ deps, context, claim, item, evidence, signal }: Work): Promise<Answer | AgentFailure> {
+  const { agent, defaults } = context.profile;
+  const metadata = Object.fromEntries(agent.agent_metadata.filter((key) => Object.hasOwn(item.metadata, key)).map((key) => [key, item.metadata[key]]));
+  const request: AgentRequest = {
+    run_id: claim.run_id,
+    execution_id: executionId(claim.run_id, claim.ordinal),
+    attempt_id: attemptId(claim.run_id, claim.ordinal, claim.attempt),
+    attempt_number: claim.attempt,
+    agent: { name: agent.name, version: agent.version, provider: agent.provider },
+    case: { case_id: item.id, task_type: item.task_type, input: item.input, context: item.context, tags: item.tags, metadata },
+  };
+  const timeout_ms = defaults.request_timeout_ms;
+  using hard = linkedSignal(signal, timeout_ms + GRACE_MS, () => new Overrun());
+  await context.pace(signal);
+  const started = deps.clock.monotonic();
+  try {
+    const answer = await untilAborted(context.agent.invoke(request, { signal: hard.signal, timeout_ms, repeat: claim.repeat }), hard.signal);
+    if (answer.type === 'failure') return deps.plugins.redact(answer);
+    const latency_ms = Math.round(deps.clock.monotonic() - started);
+    const envelope = deps.plugins.redact(answer.envelope);
+    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
+  } catch (error) {
+    if (error instanceof Overrun) return agentFailure('agent', 'timeout', `no answer within ${timeout_ms} ms`, { timed_out: true });
+    if (error instanceof TypeError) return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
+    throw error;
+  }
+}
+
+class Overrun extends Error {}
+
+/** Runs the evaluators that are still to run and ends the attempt by what they say. */
+async function grade(work: Work, answer: Answer): Promise<Ending> {
+  const { deps, context, claim, item, evidence, signal } = work;
+  const { profile } = context;
+  const { envelope, latency_ms } = answer;
+  const evaluators = context.evaluators(item.group);
+  const rows: EvidenceRow[] = [answer.row];
+  if (evaluators.some(({ evaluator }) => evaluator.external) && profile.persistence.persist_raw_outputs === 'all') {
+    // Grading leaves this process and may take long: the answer that was paid for is made durable first.
+    if ((await deps.store.appendEvidence(claim, rows.splice(0))) === 'fenced') throw new LeaseLost();
+  }
+  const graded = await evaluate(work, envelope, latency_ms, evaluators, answer.results);
+  const results = graded.map(({ result }) => evidence.kept(result));
+  const erred = results.find((result) => result.status === 'error');
+  const score = aggregate(context.group(item.group), profile.defaults, results);
+  if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed)) rows[0] = evidence.withoutEnvelope(envelope, latency_ms);
+  for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
+  if (erred) {
+    const decision = decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
+    return ending(claim, decision, 'grader', `evaluator_error: ${erred.ref}`, rows, null);
+  }
+  signal.throwIfAborted();
+  const completion: Completion = {
+    ...fenceOf(claim),
+    attempt_status: 'completed',
+    status: 'completed',
+    fault: null,
+    reason: null,
+    aggregate: canonicalJson(score),
+    passed: score.passed,
+    content: executionContent({ status: 'completed', fault: null, envelope: envelopeContent(envelope), evaluator_results: results, aggregate: score }),
+    evidence: rows,
+  };
+  return { type: 'complete', completion };
+}
+
+/** The lease was found lost by a write. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('the lease is lost');
+  }
+}
+
+function failed(work: Work, failure: AgentFailure): Ending {
+  const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
+  return ending(work.claim, decideOn(work, failure), failure.fault, failure.code, [work.evidence.failure(failure)], aggregated);
+}
+
+function decideOn({ context, claim }: Work, failure: Failure): Decision {
+  return decide(failure, claim.failures, context.profile, `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|${context.profile.seed}`);
+}
+
+function ending(claim: Claim, decision: Decision, fault: Failure['fault'], reason: string, evidence: readonly EvidenceRow[], aggregated: Aggregate | null): Ending {
+  const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence };
+  if (decision.type === 'retry') return { type: 'retry', retry: { ...common, delay_ms: decision.delay_ms } };
+  const content = executionContent({ status: decision.status, fault, envelope: null, evaluator_results: [], aggregate: aggregated });
+  const completion: Completion = { ...common, status: decision.status, aggregate: aggregated === null ? null : canonicalJson(aggregated), passed: false, content };
+  return { type: 'complete', completion };
+}
+
+function fenceOf({ run_id, ordinal, attempt, lease_id }: Claim): Fence {
+  return { run_id, ordinal, attempt, lease_id };
+}

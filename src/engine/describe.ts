@@ -1,0 +1,105 @@
+import type { Envelope } from '../contract/agent.ts';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
+import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { EvidenceRecord, ExecutionRow, RunRow, Store } from '../contract/store.ts';
+import type { Aggregate } from '../core/aggregate.ts';
+import type { Verdict } from '../core/verdict.ts';
+import { instant } from '../lib/clock.ts';
+import { executionId } from '../lib/id.ts';
+import { bodyOf, type EnvelopeBody, type ResultBody } from './evidence-rows.ts';
+import { allExecutions } from './finalize.ts';
+import { readSnapshot } from './run-context.ts';
+
+/** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
+export async function describeRun(store: Store, run: RunRow): Promise<RunDocument> {
+  const [snapshot, progress] = await Promise.all([readSnapshot(store, run), store.progress(run.run_id)]);
+  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
+  const { profile, dataset } = snapshot;
+  const { completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting, total } = progress;
+  const { kind, name, version, provider } = profile.agent;
+  return {
+    run_id: run.run_id,
+    run_key: run.run_key,
+    status: run.status,
+    gate_status: run.gate_status,
+    reason: verdict?.reason ?? run.reason,
+    profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
+    agent: { kind, name, version, provider },
+    dataset: { dataset_id: dataset.dataset_id, dataset_version: dataset.dataset_version, cases: dataset.cases },
+    repeats: run.repeats,
+    executions: { total, completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting },
+    faults: verdict === null ? null : { ...verdict.faults },
+    graded: verdict?.graded ?? null,
+    passed: verdict?.passed ?? progress.passed,
+    pass_rate: verdict?.pass_rate ?? null,
+    pass_rate_strict: verdict?.pass_rate_strict ?? null,
+    interval: verdict?.interval ? [verdict.interval[0], verdict.interval[1]] : null,
+    interval_method: verdict?.interval_method ?? null,
+    mean_score: verdict?.mean_score ?? null,
+    scores: { ...verdict?.scores },
+    conditions: (verdict?.conditions ?? []).map((condition) => ({ ...condition })),
+    attempts: progress.attempts,
+    stale_attempts: progress.stale,
+    created_at: instant(run.created_at),
+    started_at: run.started_at === null ? null : instant(run.started_at),
+    finished_at: run.finished_at === null ? null : instant(run.finished_at),
+    duration_ms: run.started_at === null || run.finished_at === null ? null : run.finished_at - run.started_at,
+    snapshot_digest: run.snapshot_digest,
+    content_digest: run.content_digest,
+    evidence_root: run.evidence_root,
+  };
+}
+
+/** Which executions of a run to describe. */
+export type ExecutionFilter = (row: ExecutionRow) => boolean;
+
+/** The documents about the executions of a run, in (case_id, repeat) order, streamed. */
+export async function* describeExecutions(deps: { store: Store; artifacts: ArtifactStore }, run: RunRow, filter: ExecutionFilter = () => true): AsyncGenerator<ExecutionDocument> {
+  for await (const page of allExecutions(deps.store, run.run_id)) {
+    const rows = page.filter(filter);
+    const ordinals = rows.map((row) => row.ordinal);
+    const evidence = Map.groupBy(await deps.store.evidence(run.run_id, ordinals), (record) => record.ordinal);
+    const attempts = Map.groupBy(await deps.store.attempts(run.run_id, ordinals), (attempt) => attempt.ordinal);
+    for (const row of rows) {
+      const own = (evidence.get(row.ordinal) ?? []).filter((record) => record.attempt === row.attempt);
+      const last = attempts.get(row.ordinal)?.at(-1);
+      yield await describeExecution(deps.artifacts, run, row, own, { count: attempts.get(row.ordinal)?.length ?? 0, reason: last?.reason ?? null });
+    }
+  }
+}
+
+async function describeExecution(
+  artifacts: ArtifactStore,
+  run: RunRow,
+  row: ExecutionRow,
+  evidence: readonly EvidenceRecord[],
+  attempts: { count: number; reason: string | null },
+): Promise<ExecutionDocument> {
+  let envelope: Envelope | null = null;
+  let failure: unknown = null;
+  const results: EvaluatorResult[] = [];
+  for (const record of evidence) {
+    const body = JSON.parse(await bodyOf(artifacts, record)) as unknown;
+    if (record.kind === 'envelope') envelope = (body as EnvelopeBody).envelope;
+    else if (record.kind === 'failure') failure = body;
+    else {
+      const { duration_ms: _duration, reused: _reused, ...result } = body as ResultBody;
+      results.push(result);
+    }
+  }
+  return {
+    run_id: run.run_id,
+    execution_id: executionId(run.run_id, row.ordinal),
+    case_id: row.case_id,
+    repeat: row.repeat,
+    status: row.status,
+    fault: row.fault,
+    reason: row.status === 'completed' ? null : attempts.reason,
+    aggregate: row.aggregate === null ? null : (JSON.parse(row.aggregate) as Aggregate as ExecutionDocument['aggregate']),
+    attempts: attempts.count,
+    evaluator_results: results,
+    output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],
+    failure: failure as ExecutionDocument['failure'],
+  };
+}

@@ -1,0 +1,93 @@
+import type { AgentFailure, Envelope } from '../contract/agent.ts';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { Profile } from '../contract/profile.ts';
+import type { EvidenceRow } from '../contract/store.ts';
+import { envelopeContent } from '../core/evidence.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+
+/** What the body of an `envelope` row says. Without the envelope, `content` is its content digest and nothing can be recomputed. */
+export interface EnvelopeBody {
+  readonly envelope: Envelope | null;
+  readonly content: string | null;
+  readonly latency_ms: number;
+  readonly reused: boolean;
+}
+
+/** What the body of an `evaluator_result` row says. */
+export interface ResultBody extends EvaluatorResult {
+  readonly duration_ms: number;
+  readonly reused: boolean;
+}
+
+const INLINE_BYTES = 16_384; // a larger body becomes an artifact, written before its row
+
+/** Makes evidence rows by the profile's persistence policy, large bodies as artifacts. */
+export class EvidenceWriter {
+  readonly #artifacts: ArtifactStore;
+  readonly #policy: Profile['persistence'];
+
+  constructor(artifacts: ArtifactStore, policy: Profile['persistence']) {
+    this.#artifacts = artifacts;
+    this.#policy = policy;
+  }
+
+  /** True when the policy keeps the envelope of an execution that passed or not. */
+  keepsEnvelope(passed: boolean): boolean {
+    const { persist_raw_outputs } = this.#policy;
+    return persist_raw_outputs === 'all' || (persist_raw_outputs === 'failures_only' && !passed);
+  }
+
+  async envelope(envelope: Envelope, latency_ms: number, reused: boolean): Promise<EvidenceRow> {
+    if (this.#policy.persist_raw_outputs === 'none') return this.withoutEnvelope(envelope, latency_ms);
+    const kept = this.#policy.mode === 'summary' ? { ...envelope, raw: null, trace: [] } : envelope;
+    return await this.#row('envelope', { envelope: kept, content: null, latency_ms, reused });
+  }
+
+  /** The row of an envelope that the policy leaves out: its content digest stands for it. */
+  withoutEnvelope(envelope: Envelope, latency_ms: number): EvidenceRow {
+    return { kind: 'envelope', body: canonicalJson({ envelope: null, content: envelopeContent(envelope), latency_ms, reused: false }), artifact: null };
+  }
+
+  async result(result: EvaluatorResult, duration_ms: number, reused: boolean): Promise<EvidenceRow> {
+    return await this.#row('evaluator_result', { ...this.kept(result), duration_ms, reused });
+  }
+
+  /** The result as it is kept: what the verdict is computed from is what stands in the evidence. */
+  kept(result: EvaluatorResult): EvaluatorResult {
+    const { persist_evaluator_evidence, mode } = this.#policy;
+    return persist_evaluator_evidence && mode === 'full' ? result : { ...result, evidence: null };
+  }
+
+  failure(failure: AgentFailure): EvidenceRow {
+    const { fault, code, message, timed_out, retry_after_ms, evidence } = failure;
+    return { kind: 'failure', body: canonicalJson({ fault, code, message, timed_out, retry_after_ms, evidence }), artifact: null };
+  }
+
+  async #row(kind: EvidenceRow['kind'], value: unknown): Promise<EvidenceRow> {
+    const body = canonicalJson(value);
+    if (body.length <= INLINE_BYTES) return { kind, body, artifact: null };
+    return { kind, body: '', artifact: await this.#artifacts.put(body) };
+  }
+}
+
+/** The text of an evidence row's body, from the row or its artifact (verified on read). */
+export async function bodyOf(artifacts: ArtifactStore, row: EvidenceRow): Promise<string> {
+  return row.artifact === null ? row.body : (await artifacts.get(row.artifact)).toString();
+}
+
+/** The envelope and results that an earlier attempt left, or null when the agent must be asked. */
+export async function readKept(artifacts: ArtifactStore, rows: readonly EvidenceRow[]): Promise<{ envelope: Envelope; latency_ms: number; results: EvaluatorResult[] } | null> {
+  if (rows.length === 0) return null;
+  const results: EvaluatorResult[] = [];
+  let kept: EnvelopeBody | null = null;
+  for (const row of rows) {
+    const body = JSON.parse(await bodyOf(artifacts, row)) as unknown;
+    if (row.kind === 'envelope') kept = body as EnvelopeBody;
+    if (row.kind === 'evaluator_result') {
+      const { duration_ms: _duration, reused: _reused, ...result } = body as ResultBody;
+      results.push(result);
+    }
+  }
+  return kept?.envelope ? { envelope: kept.envelope, latency_ms: kept.latency_ms, results } : null;
+}

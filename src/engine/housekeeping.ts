@@ -1,0 +1,102 @@
+import type { RunRow, Store } from '../contract/store.ts';
+import { ProctorError } from '../contract/problem.ts';
+import { MAX_LEASE_LOSSES } from '../core/decide.ts';
+import { isDead } from '../lib/host.ts';
+import type { AttemptDeps } from './attempt.ts';
+import { finalizeRun } from './finalize.ts';
+import { materializeWindow } from './materialize.ts';
+import { readSnapshot } from './run-context.ts';
+
+export interface HousekeepingOptions {
+  readonly session_id: string;
+  readonly run_ids: readonly string[] | null;
+  readonly lease_ms: number;
+  readonly signal: AbortSignal;
+  /** Something changed that a waiting worker should look at. */
+  readonly changed: () => void;
+  readonly failed: (error: unknown) => void;
+  /** The run is to be cancelled: let go of what is held of it. */
+  readonly cancelled: (runId: string) => void;
+}
+
+const TICK_MS = 100;
+const REAP_EVERY_MS = 1000;
+const REAP_BATCH = 200;
+const SWEEP_BATCH = 500;
+
+/**
+ * What every worker does for the runs besides working: fill the queue's window, take leases of the dead, end cancelled
+ * executions, stop runs at their time limit, finalize. Any number of workers may do it; every step is guarded in the store.
+ */
+export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions): Promise<void> {
+  const { clock } = deps;
+  let reaped = Number.NEGATIVE_INFINITY;
+  const watch = new ClockWatch(options.lease_ms);
+  while (!options.signal.aborted) {
+    try {
+      const active = (await deps.store.activeRuns()).filter((run) => options.run_ids === null || options.run_ids.includes(run.run_id));
+      for (const run of active) {
+        if (run.cancel_requested_at !== null) options.cancelled(run.run_id);
+        if (await tend(deps, run)) options.changed();
+      }
+      const now = clock.monotonic();
+      const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
+      if (due && watch.trusts(clock.now(), now)) {
+        reaped = now;
+        const taken = await deps.store.reap({ dead_sessions: await deadSessions(deps.store, options), limit: REAP_BATCH, max_losses: MAX_LEASE_LOSSES });
+        if (taken.length > 0) options.changed();
+      }
+    } catch (error) {
+      options.failed(error);
+      return;
+    }
+    await clock.sleep(TICK_MS, options.signal).catch(() => undefined); // the stop ends the loop
+  }
+}
+
+/** One look at one run; true when it moved. */
+async function tend(deps: AttemptDeps, run: RunRow): Promise<boolean> {
+  const { store, artifacts, clock } = deps;
+  if (run.cancel_requested_at !== null) return (await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0;
+  if (run.status === 'finalizing') return await guarded(deps, run, () => finalizeRun(deps, run));
+  if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
+  const limit = (await readSnapshot(store, run)).profile.limits.run.time_ms;
+  if (limit !== null && run.started_at !== null && clock.now() - run.started_at > limit) {
+    return await store.requestCancel(run.run_id, `limits.run.time_ms (${limit} ms) was reached`);
+  }
+  if (await store.beginFinalize(run.run_id)) return await guarded(deps, run, () => finalizeRun(deps, run));
+  return false;
+}
+
+/** A run whose own evidence cannot be read fails by its own fault; the store's troubles are not the run's. */
+async function guarded(deps: AttemptDeps, run: RunRow, step: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!ProctorError.is(error) || !['artifact_missing', 'artifact_corrupt', 'store_altered'].includes(error.code)) throw error;
+    return await deps.store.failRun(run.run_id, error.message);
+  }
+}
+
+async function deadSessions(store: Store, { session_id }: HousekeepingOptions): Promise<string[]> {
+  const live = await store.liveSessions(0);
+  return live.filter((session) => session.session_id !== session_id && isDead(session)).map((session) => session.session_id);
+}
+
+/** Notices that the machine slept or its clock was set: then leases look old that are not, and one lease time is let pass. */
+class ClockWatch {
+  readonly #leaseMs: number;
+  #offset: number | null = null;
+  #distrustUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  trusts(wall: number, monotonic: number): boolean {
+    const offset = wall - monotonic;
+    if (this.#offset !== null && offset - this.#offset > this.#leaseMs / 2) this.#distrustUntil = monotonic + this.#leaseMs;
+    this.#offset = offset;
+    return monotonic >= this.#distrustUntil;
+  }
+}

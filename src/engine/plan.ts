@@ -1,0 +1,123 @@
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { Case, DatasetReader } from '../contract/case.ts';
+import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
+import type { Plugins } from '../contract/ports.ts';
+import type { Profile, Select } from '../contract/profile.ts';
+import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
+import { groupOf } from '../core/group.ts';
+import { canonicalJson, digest } from '../lib/canonical-json.ts';
+import { KeySet } from '../lib/key-set.ts';
+
+/** A planned run: everything frozen, the cases written as artifacts, nothing in the store yet. */
+export interface Plan {
+  readonly snapshot: Snapshot;
+  readonly snapshot_digest: string;
+  readonly snapshot_json: string;
+  readonly plan_digest: string;
+  readonly cases: number;
+}
+
+export interface PlanInput {
+  readonly profile: Profile;
+  readonly base_dir: string;
+  /** Absolute path of the dataset, and as the user wrote it. */
+  readonly dataset: { readonly path: string; readonly shown_path: string; readonly fields: Readonly<Record<string, string>> };
+  readonly select: Select;
+  readonly signal: AbortSignal;
+}
+
+const CHUNK = 1000;
+const MOST_PROBLEMS = 100;
+
+/**
+ * Freezes a run: streams the dataset once, gives every selected case its group, refuses duplicates, cases that no group or
+ * two groups take and malformed rows (every problem at once), and writes the cases as content-addressed chunks.
+ */
+export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input: PlanInput): Promise<Plan> {
+  const problems = new Problems();
+  problems.add(...(await plugins.check(input.profile, input.base_dir)));
+  const reader = plugins.openDataset({ ...input.dataset, signal: input.signal });
+  const { chunks, cases } = await writeCases(reader, artifacts, input, problems);
+  problems.throwIfAny();
+  if (cases === 0) throw new ProctorError('invalid_dataset', emptyMessage(input));
+  const manifest: PlanManifest = { format: 'proctor/plan/1', cases, chunk_size: CHUNK, chunks };
+  const plan_digest = await artifacts.put(canonicalJson(manifest));
+  const snapshot: Snapshot = {
+    format: 'proctor/snapshot/1',
+    profile: { ...input.profile, dataset: null },
+    dataset: { ...reader.identity(), cases, plan_digest },
+    evaluators: input.profile.case_groups.flatMap((group) => group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null }))),
+    code: await plugins.code(input.profile, input.base_dir),
+  };
+  return { snapshot, snapshot_digest: digest('proctor/snapshot/1', snapshot), snapshot_json: canonicalJson(snapshot), plan_digest, cases };
+}
+
+async function writeCases(reader: DatasetReader, artifacts: ArtifactStore, input: PlanInput, problems: Problems): Promise<{ chunks: string[]; cases: number }> {
+  const { profile, select } = input;
+  const seen = new KeySet();
+  const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
+  const chunks: string[] = [];
+  let lines: string[] = [];
+  let cases = 0;
+  for await (const item of reader.items) {
+    input.signal.throwIfAborted();
+    if (item.type === 'problem') {
+      problems.add(item.problem);
+      continue;
+    }
+    const { place } = item;
+    const first = seen.add(item.case.id, place.line ?? 0);
+    if (first !== null) {
+      problems.add(diagnostic(`case id \`${item.case.id}\` stands twice${first > 0 ? `, first in line ${first}` : ''}`, { ...place, field: 'id', hint: 'give every case its own id' }));
+      continue;
+    }
+    const group = groupOf(profile.case_groups, item.case);
+    if (typeof group !== 'number') {
+      problems.add({ ...group, ...place });
+      continue;
+    }
+    if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;
+    wanted?.delete(item.case.id);
+    cases += 1;
+    if (problems.count > 0) continue; // nothing will be created; only go on to find the rest of the problems
+    lines.push(canonicalJson(plannedCase(item.case, group)));
+    if (lines.length === CHUNK) chunks.push(await artifacts.put(lines.splice(0).join('\n')));
+  }
+  if (lines.length > 0 && problems.count === 0) chunks.push(await artifacts.put(lines.join('\n')));
+  for (const id of wanted ?? []) {
+    if (select.limit === null) problems.add(diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, { file: input.dataset.shown_path, hint: 'check `--case` or `dataset.select.cases`' }));
+  }
+  return { chunks, cases };
+}
+
+function plannedCase(item: Case, group: number): PlannedCase {
+  const { id, task_type, input, expected, context, tags, metadata, cluster } = item;
+  return { id, task_type, group, input, expected, context, tags, metadata, cluster, case_content: digest('proctor/case/1', { task_type, input, expected, context }) };
+}
+
+function selected(item: Case, select: Select, wanted: ReadonlySet<string> | null): boolean {
+  if (wanted !== null && !wanted.has(item.id)) return false;
+  return select.tags_any.length === 0 || select.tags_any.some((tag) => item.tags.includes(tag));
+}
+
+function emptyMessage({ dataset, select }: PlanInput): string {
+  const chosen = select.tags_any.length > 0 || select.cases.length > 0;
+  return chosen ? `no case of \`${dataset.shown_path}\` is selected; check the tags and case ids` : `\`${dataset.shown_path}\` holds no cases`;
+}
+
+/** Problems in the order found, counted to the end and kept up to a bound. */
+class Problems {
+  readonly #kept: Diagnostic[] = [];
+  count = 0;
+
+  add(...problems: readonly Diagnostic[]): void {
+    this.count += problems.length;
+    this.#kept.push(...problems.slice(0, MOST_PROBLEMS - this.#kept.length));
+  }
+
+  throwIfAny(): void {
+    if (this.count === 0) return;
+    const more = this.count > this.#kept.length ? `, the first ${this.#kept.length} follow` : '';
+    throw new ProctorError('invalid_input', `${this.count} problem${this.count === 1 ? '' : 's'}${more}; nothing was created`, { diagnostics: this.#kept });
+  }
+}

@@ -1,0 +1,147 @@
+import type { Agent } from '../contract/agent.ts';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { Evaluator } from '../contract/evaluator.ts';
+import { ProctorError } from '../contract/problem.ts';
+import type { Plugins } from '../contract/ports.ts';
+import type { CaseGroup, EvaluatorReference, Profile } from '../contract/profile.ts';
+import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
+import type { RunRow, Store } from '../contract/store.ts';
+import { digest } from '../lib/canonical-json.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Lru } from '../lib/lru.ts';
+import { Pacer } from '../lib/pacer.ts';
+
+/** One evaluator of a group, opened. */
+export interface OpenEvaluator {
+  readonly index: number;
+  readonly reference: EvaluatorReference;
+  readonly evaluator: Evaluator;
+}
+
+/** Reads the frozen snapshot of a run and checks that it is what its digest says. */
+export async function readSnapshot(store: Store, run: Pick<RunRow, 'run_id' | 'snapshot_digest'>): Promise<Snapshot> {
+  const body = await store.snapshot(run.snapshot_digest);
+  if (body === null) throw new ProctorError('store_altered', `the snapshot ${run.snapshot_digest} of run ${run.run_id} is missing from the store`);
+  const snapshot = JSON.parse(body) as Snapshot;
+  if (digest('proctor/snapshot/1', snapshot) !== run.snapshot_digest) {
+    throw new ProctorError('store_altered', `the snapshot of run ${run.run_id} is not the one its digest ${run.snapshot_digest} names`);
+  }
+  return snapshot;
+}
+
+/** The cases of a plan by ordinal, read from their chunks; a few chunks are kept. */
+export class PlanCases {
+  readonly #artifacts: ArtifactStore;
+  readonly #planDigest: string;
+  readonly #repeats: number;
+  readonly #chunks = new Lru<number, Promise<PlannedCase[]>>(6);
+  #manifest: Promise<PlanManifest> | undefined;
+
+  constructor(artifacts: ArtifactStore, planDigest: string, repeats: number) {
+    this.#artifacts = artifacts;
+    this.#planDigest = planDigest;
+    this.#repeats = repeats;
+  }
+
+  /** The case and repeat of an execution; ordinals go case by case, its repeats together. */
+  async at(ordinal: number): Promise<{ case: PlannedCase; repeat: number }> {
+    const index = Math.floor(ordinal / this.#repeats);
+    const { chunk_size } = await this.manifest();
+    const cases = await this.#chunk(Math.floor(index / chunk_size));
+    const found = cases[index % chunk_size];
+    if (found === undefined) throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
+    return { case: found, repeat: (ordinal % this.#repeats) + 1 };
+  }
+
+  manifest(): Promise<PlanManifest> {
+    this.#manifest ??= this.#artifacts.get(this.#planDigest).then((bytes) => JSON.parse(bytes.toString()) as PlanManifest);
+    return this.#manifest;
+  }
+
+  #chunk(number: number): Promise<PlannedCase[]> {
+    return this.#chunks.get(number, async () => {
+      const name = (await this.manifest()).chunks[number];
+      if (name === undefined) return [];
+      const text = (await this.#artifacts.get(name)).toString();
+      return text.split('\n').map((line) => JSON.parse(line) as PlannedCase);
+    });
+  }
+}
+
+/** Everything a worker needs for the executions of one run: the frozen profile, its cases, and its plug-ins, opened once. */
+export class RunContext implements AsyncDisposable {
+  readonly run_id: string;
+  readonly snapshot: Snapshot;
+  readonly cases: PlanCases;
+  readonly agent: Agent;
+  readonly #groups: readonly (readonly OpenEvaluator[])[];
+  readonly #pacer: Pacer | null;
+
+  private constructor(run: RunRow, snapshot: Snapshot, cases: PlanCases, agent: Agent, groups: readonly (readonly OpenEvaluator[])[], pacer: Pacer | null) {
+    this.run_id = run.run_id;
+    this.snapshot = snapshot;
+    this.cases = cases;
+    this.agent = agent;
+    this.#groups = groups;
+    this.#pacer = pacer;
+  }
+
+  /** Opens the agent and every evaluator; refuses when the code here is not the code that was frozen. */
+  static async open(deps: { store: Store; artifacts: ArtifactStore; plugins: Plugins; clock: Clock }, run: RunRow, baseDir: string, concurrency: number): Promise<RunContext> {
+    const { store, artifacts, plugins } = deps;
+    const snapshot = await readSnapshot(store, run);
+    await checkCode(plugins, snapshot, baseDir);
+    const options = { base_dir: baseDir, concurrency };
+    const cases = new PlanCases(artifacts, run.plan_digest, run.repeats);
+    await using opened = new AsyncDisposableStack();
+    const agent = await plugins.openAgent(snapshot.profile, options);
+    opened.defer(() => agent.close());
+    const groups: OpenEvaluator[][] = [];
+    for (const group of snapshot.profile.case_groups) {
+      const evaluators: OpenEvaluator[] = [];
+      for (const [index, reference] of group.evaluators.entries()) {
+        const evaluator = await plugins.openEvaluator(reference, options);
+        opened.defer(() => evaluator.close());
+        evaluators.push({ index, reference, evaluator });
+      }
+      groups.push(evaluators);
+    }
+    const rate = snapshot.profile.limits.rate_per_s;
+    const context = new RunContext(run, snapshot, cases, agent, groups, rate === null ? null : new Pacer(rate, deps.clock));
+    opened.move(); // from here on the context closes them
+    return context;
+  }
+
+  get profile(): Profile {
+    return this.snapshot.profile;
+  }
+
+  group(index: number): CaseGroup {
+    const group = this.profile.case_groups[index];
+    if (group === undefined) throw new ProctorError('store_altered', `run ${this.run_id} has no case group ${index}`);
+    return group;
+  }
+
+  /** Waits for this process' turn under `limits.rate_per_s`. */
+  async pace(signal: AbortSignal): Promise<void> {
+    await this.#pacer?.turn(signal);
+  }
+
+  evaluators(group: number): readonly OpenEvaluator[] {
+    return this.#groups[group] ?? [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.agent.close();
+    for (const { evaluator } of this.#groups.flat()) await evaluator.close();
+  }
+}
+
+async function checkCode(plugins: Plugins, snapshot: Snapshot, baseDir: string): Promise<void> {
+  if (snapshot.code.length === 0) return;
+  const here = new Map((await plugins.code(snapshot.profile, baseDir)).map((file) => [file.path, file.digest]));
+  const changed = snapshot.code.filter((file) => here.get(file.path) !== file.digest);
+  if (changed.length === 0) return;
+  const names = changed.map((file) => `\`${file.path}\``).join(', ');
+  throw new ProctorError('code_mismatch', `${names} in \`${baseDir}\` changed since the run was created; put the frozen code back, or start a new run`);
+}

@@ -1,0 +1,223 @@
+import { type ErrorCode, ProctorError } from '../contract/problem.ts';
+import type { Claim, Fence, RunRow } from '../contract/store.ts';
+import { linkedSignal } from '../lib/abort.ts';
+import { newId } from '../lib/id.ts';
+import { thisProcess } from '../lib/host.ts';
+import { type AttemptDeps, cancelledEnding, executeAttempt, LeaseLost } from './attempt.ts';
+import { keepHouse } from './housekeeping.ts';
+import { RunContext } from './run-context.ts';
+
+export interface WorkerOptions {
+  /** The worker's name for people. */
+  readonly name: string;
+  /** Only these runs, until they end; null = whatever may run, until stopped. */
+  readonly run_ids: readonly string[] | null;
+  /** Most executions at once in this process. */
+  readonly concurrency: number;
+  readonly lease_ms: number;
+  /** Overrides the folder that a run was created in, for its code and relative paths. */
+  readonly base_dir: string | null;
+  /** Stop taking work and let what is held finish, within `drain_ms`. */
+  readonly drain: AbortSignal;
+  readonly drain_ms: number;
+  /** Tells of things a person should know: a run that this worker cannot serve, a store that is busy. */
+  readonly notice: (message: string) => void;
+}
+
+const IDLE_MS = 200; // between looks when there is nothing to claim
+const WRITES_AHEAD = 256; // writes that may wait for their commit before no more work is started
+
+class RunCancelled extends Error {}
+class Draining extends Error {}
+
+/** One life of a worker: claims, executes, writes under the fence, keeps the house, and leaves nothing behind when it drains. */
+export class Worker {
+  readonly session_id: string;
+  readonly #deps: AttemptDeps;
+  readonly #options: WorkerOptions;
+  readonly #held = new Map<string, { claim: Claim; abort: (reason: unknown) => void }>();
+  readonly #contexts = new Map<string, RunContext>();
+  readonly #refused = new Set<string>();
+  readonly #stop = new AbortController();
+  #wake: () => void = () => undefined;
+  #writes = 0;
+  #fatal: unknown = null;
+
+  constructor(deps: AttemptDeps, options: WorkerOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.session_id = newId('wse', deps.clock.now());
+  }
+
+  /** Works until its runs have ended or it is drained; rejects when the store fails or a run that was asked for cannot be served. */
+  async run(): Promise<void> {
+    const { store } = this.#deps;
+    await store.openSession({ ...thisProcess(), session_id: this.session_id, worker: this.#options.name });
+    const onDrain = () => this.#wake();
+    this.#options.drain.addEventListener('abort', onDrain, { once: true });
+    const beat = this.#heartbeats();
+    const house = keepHouse(this.#deps, { ...this.#options, session_id: this.session_id, signal: this.#stop.signal, changed: () => this.#wake(), failed: (error) => this.#fail(error), cancelled: (id) => this.#cancel(id) });
+    try {
+      await this.#loop();
+      await this.#drain();
+    } finally {
+      this.#options.drain.removeEventListener('abort', onDrain);
+      this.#stop.abort(new Draining());
+      for (const { abort } of this.#held.values()) abort(new Draining());
+      await Promise.all([beat, house]);
+      for (const context of this.#contexts.values()) await context[Symbol.asyncDispose]();
+      if (this.#fatal === null) await store.closeSession(this.session_id);
+    }
+    if (this.#fatal !== null) throw this.#fatal;
+  }
+
+  async #loop(): Promise<void> {
+    while (this.#fatal === null && !this.#options.drain.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      const claimed = await this.#claim();
+      if (claimed === 0 && this.#held.size === 0 && (await this.#ended())) return;
+      // Enough in hand, or nothing to take: wait for a change, but look again by itself.
+      if (this.#room() === 0 || claimed === 0) await this.#pause(woken);
+    }
+  }
+
+  async #claim(): Promise<number> {
+    const capacity = this.#room();
+    const run_ids = await this.#serve();
+    if (capacity === 0 || run_ids.length === 0) return 0;
+    const { session_id } = this;
+    try {
+      const claims = await this.#deps.store.claim({ session_id, run_ids, capacity, held: this.#held.size, lease_ms: this.#options.lease_ms });
+      for (const claim of claims) void this.#work(claim);
+      return claims.length;
+    } catch (error) {
+      this.#fail(error);
+      return 0;
+    }
+  }
+
+  /** Runs whose context is open here; opens those that are new. */
+  async #serve(): Promise<string[]> {
+    const { run_ids } = this.#options;
+    if (run_ids !== null && run_ids.every((id) => this.#contexts.has(id))) return [...run_ids];
+    const active = await this.#deps.store.activeRuns();
+    for (const run of active) {
+      if (this.#contexts.has(run.run_id) || this.#refused.has(run.run_id) || (run_ids !== null && !run_ids.includes(run.run_id))) continue;
+      await this.#open(run);
+    }
+    return [...this.#contexts.keys()];
+  }
+
+  async #open(run: RunRow): Promise<void> {
+    try {
+      this.#contexts.set(run.run_id, await RunContext.open(this.#deps, run, this.#options.base_dir ?? run.base_dir, this.#options.concurrency));
+    } catch (error) {
+      const broken: readonly ErrorCode[] = ['artifact_missing', 'artifact_corrupt', 'store_altered'];
+      if (ProctorError.is(error) && broken.includes(error.code)) await this.#deps.store.failRun(run.run_id, error.message);
+      if (this.#options.run_ids !== null) throw error;
+      this.#refused.add(run.run_id);
+      this.#options.notice(`run ${run.run_id} is left to other workers: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #work(claim: Claim): Promise<void> {
+    const { store } = this.#deps;
+    const key = `${claim.run_id}/${claim.ordinal}/${claim.attempt}`;
+    const context = this.#contexts.get(claim.run_id);
+    using linked = linkedSignal(undefined);
+    this.#held.set(key, { claim, abort: linked.abort });
+    try {
+      if (context === undefined) throw new Error(`run ${claim.run_id} is not open here`);
+      const ending = await executeAttempt(this.#deps, context, claim, linked.signal);
+      this.#held.delete(key); // from here on the slot is free: the claim that fills it shares the write's commit
+      await this.#write(() => (ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry)));
+    } catch (error) {
+      this.#held.delete(key);
+      if (error instanceof RunCancelled) await this.#write(() => store.complete(cancelledEnding(claim)));
+      else if (error instanceof Draining) await this.#write(() => store.release(claim));
+      else if (!(error instanceof LeaseLost)) this.#fail(error);
+    }
+    this.#wake();
+  }
+
+  async #write(write: () => Promise<unknown>): Promise<void> {
+    this.#writes += 1;
+    this.#wake();
+    try {
+      await write();
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#writes -= 1;
+    }
+  }
+
+  #room(): number {
+    if (this.#writes >= WRITES_AHEAD) return 0;
+    return Math.max(0, this.#options.concurrency - this.#held.size);
+  }
+
+  async #pause(woken: Promise<void>): Promise<void> {
+    using timer = linkedSignal(this.#stop.signal);
+    await Promise.race([woken, this.#deps.clock.sleep(IDLE_MS, timer.signal).catch(() => undefined)]); // an aborted sleep is a wake-up
+    timer.abort(undefined);
+  }
+
+  /** True when the runs that were asked for have all ended; a worker without a list goes on for ever. */
+  async #ended(): Promise<boolean> {
+    if (this.#options.run_ids === null) return false;
+    const active = await this.#deps.store.activeRuns();
+    return this.#options.run_ids.every((id) => !active.some((run) => run.run_id === id));
+  }
+
+  /** Lets the attempts in hand finish within the drain time, then gives the rest back. */
+  async #drain(): Promise<void> {
+    const until = this.#deps.clock.monotonic() + (this.#fatal === null ? this.#options.drain_ms : 0);
+    while ((this.#held.size > 0 || this.#writes > 0) && this.#fatal === null && this.#deps.clock.monotonic() < until) {
+      await this.#pause(
+        new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        }),
+      );
+    }
+    for (const { abort } of this.#held.values()) abort(new Draining());
+    while ((this.#held.size > 0 || this.#writes > 0) && this.#fatal === null) await this.#deps.clock.sleep(10);
+  }
+
+  async #heartbeats(): Promise<void> {
+    const { lease_ms } = this.#options;
+    let beat = this.#deps.clock.monotonic();
+    while (!this.#stop.signal.aborted) {
+      await this.#deps.clock.sleep((lease_ms / 3) * (0.9 + 0.2 * Math.random()), this.#stop.signal).catch(() => undefined); // the stop ends the loop
+      if (this.#stop.signal.aborted) return;
+      const asked = this.#deps.clock.monotonic();
+      try {
+        const fences = [...this.#held.values()].map(({ claim }) => claim);
+        const answer = await this.#deps.store.heartbeat(this.session_id, lease_ms, fences);
+        for (const fence of answer.lost) this.#abort(fence, new LeaseLost());
+        for (const runId of answer.cancelled_runs) this.#cancel(runId);
+        beat = asked;
+      } catch (error) {
+        // The store is out of reach: what is held may be taken once the lease has passed, so stop working on it then.
+        if (this.#deps.clock.monotonic() - beat > lease_ms) this.#fail(error);
+      }
+    }
+  }
+
+  #cancel(runId: string): void {
+    for (const { claim } of this.#held.values()) if (claim.run_id === runId) this.#abort(claim, new RunCancelled());
+  }
+
+  #abort(fence: Fence, reason: unknown): void {
+    this.#held.get(`${fence.run_id}/${fence.ordinal}/${fence.attempt}`)?.abort(reason);
+  }
+
+  #fail(error: unknown): void {
+    this.#fatal ??= error;
+    this.#stop.abort(error);
+    for (const { abort } of this.#held.values()) abort(error);
+    this.#wake();
+  }
+}
