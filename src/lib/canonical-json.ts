@@ -32,7 +32,8 @@ function write(value: unknown, path: string): string {
     case 'string':
       return writeString(value, path);
     case 'number':
-      if (!Number.isFinite(value)) throw new TypeError(`a number at \`${path || '/'}\` is ${value}; JSON has no form for it`);
+      if (!Number.isFinite(value))
+        throw new TypeError(`a number at \`${path || '/'}\` is ${value}; JSON has no form for it`);
       return value === 0 ? '0' : String(value);
     case 'boolean':
       return value ? 'true' : 'false';
@@ -45,7 +46,8 @@ function write(value: unknown, path: string): string {
 }
 
 function writeString(value: string, path: string): string {
-  if (!value.isWellFormed()) throw new TypeError(`the text at \`${path || '/'}\` holds a lone surrogate; repair the source encoding`);
+  if (!value.isWellFormed())
+    throw new TypeError(`the text at \`${path || '/'}\` holds a lone surrogate; repair the source encoding`);
   return JSON.stringify(value);
 }
 
