@@ -1,0 +1,151 @@
+import { statSync } from 'node:fs';
+import { isAbsolute, join, normalize, resolve } from 'node:path';
+import { z } from 'zod';
+import {
+  type AgentAnswer,
+  type AgentContext,
+  type AgentKind,
+  type AgentRequest,
+  agentFailure,
+  envelope,
+} from '../../contract/agent.ts';
+import { diagnostic, ProctorError } from '../../contract/problem.ts';
+import { type ProcessResult, runProcess } from '../../lib/process.ts';
+import { commandEnvironment, findProgram } from '../transport/command-environment.ts';
+import { ending, excerpt } from '../transport/excerpt.ts';
+import { type Redact, redactor } from '../transport/redact.ts';
+import { isRecord, parseEnvelope } from './envelope-parse.ts';
+
+const config = z.strictObject({
+  command: z
+    .array(z.string())
+    .min(1)
+    .refine((argv) => argv[0] !== '', { error: 'names no program' })
+    .describe('Program and arguments; a relative program with a slash starts from the profile'),
+  cwd: z.string().min(1).default('.').describe('Working folder, relative to the profile'),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable'), z.string())
+    .default({}),
+  max_output_bytes: z
+    .number()
+    .int()
+    .positive()
+    .default(16 * 1024 * 1024),
+});
+type Config = z.output<typeof config>;
+
+/** Agent kind `command`: a program that gets the request as one line of JSON on stdin and prints its envelope, or text. */
+export const command: AgentKind<typeof config> = {
+  kind: 'command',
+  config,
+  code: ({ command: argv, cwd }, baseDir) =>
+    argv.flatMap((member, index) => codeFile(member, index === 0 ? '.' : cwd, index === 0, baseDir)),
+  async open(context) {
+    const { command: argv, cwd, env, max_output_bytes } = context.config;
+    const templates = Object.values(env);
+    for (const template of templates) context.resolve(template); // a missing secret is found before the run starts
+    const program = await findProgram(
+      argv[0] ?? '',
+      context.base_dir,
+      commandEnvironment(context.environment, pathOf(context)),
+    );
+    if (program === null) throw notFound(argv[0] ?? '');
+    return {
+      async invoke(request, { signal, timeout_ms }) {
+        const added = Object.fromEntries(
+          Object.entries(env).map(([name, template]) => [name, context.resolve(template)]),
+        );
+        const result = await runProcess([program, ...argv.slice(1)], {
+          cwd: resolve(context.base_dir, cwd),
+          env: { ...commandEnvironment(context.environment, added), ...idVariables(request) },
+          stdin: `${JSON.stringify(request)}\n`,
+          timeout_ms,
+          max_stdout_bytes: max_output_bytes,
+          signal,
+        });
+        return answer(result, redactor(templates, context.resolve));
+      },
+      close: async () => undefined,
+    };
+  },
+};
+
+function answer(result: ProcessResult, redact: Redact): AgentAnswer {
+  const evidence = {
+    exit_code: result.exit_code,
+    signal: result.signal,
+    duration_ms: result.duration_ms,
+    stderr: ending(redact(result.stderr), 2_048),
+    stdout: excerpt(redact(result.stdout.subarray(0, 65_536).toString('utf8')), 1_024),
+  };
+  const failed = (fault: 'agent' | 'infrastructure', code: string, more: { timed_out?: boolean } = {}) =>
+    agentFailure(fault, code, redact(result.message), { evidence, ...more });
+  switch (result.reason) {
+    case 'timeout':
+      return failed('agent', 'timeout', { timed_out: true });
+    case 'aborted':
+      return failed('infrastructure', 'aborted');
+    case 'oversize':
+      return failed('agent', 'oversize_output');
+    case 'spawn_failed': // the program was there when the agent was opened: the machine is short of something
+      return failed('infrastructure', 'spawn_failed');
+    case 'exit':
+      if (result.signal !== null) return failed('agent', 'killed_by_signal');
+      if (result.exit_code !== 0) return failed('agent', 'exit_code');
+      return printed(redact(result.stdout.toString('utf8')));
+    default:
+      return result.reason satisfies never;
+  }
+}
+
+/** A JSON object is the envelope; anything else is text, without the newline that ends it. */
+function printed(stdout: string): AgentAnswer {
+  const value = stdout.trimStart().startsWith('{') ? parsedJson(stdout) : undefined;
+  if (!isRecord(value)) return { type: 'envelope', envelope: envelope({ text: stdout.replace(/\r?\n$/, '') }) };
+  const parsed = parseEnvelope(value);
+  return parsed.type === 'envelope'
+    ? parsed
+    : agentFailure(
+        'agent',
+        'invalid_output',
+        `the JSON object that the command printed is no envelope: ${parsed.problem}`,
+      );
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not JSON is text, by contract
+  }
+}
+
+function idVariables(request: AgentRequest): Record<string, string> {
+  return {
+    PROCTOR_RUN_ID: request.run_id,
+    PROCTOR_EXECUTION_ID: request.execution_id,
+    PROCTOR_ATTEMPT_ID: request.attempt_id,
+  };
+}
+
+function pathOf(context: AgentContext<Config>): Record<string, string> {
+  const path = context.config.env['PATH'];
+  return path === undefined ? {} : { PATH: context.resolve(path) };
+}
+
+/** A member of the command that names a file, relative to the profile; a bare program name is looked up in PATH instead. */
+function codeFile(member: string, folder: string, isProgram: boolean, baseDir: string): string[] {
+  if (isAbsolute(member) || isAbsolute(folder) || (isProgram && !member.includes('/'))) return [];
+  const path = normalize(join(folder, member));
+  return statSync(resolve(baseDir, path), { throwIfNoEntry: false })?.isFile() ? [path] : [];
+}
+
+function notFound(program: string): ProctorError {
+  const hint = program.includes('/')
+    ? 'check the path, which starts from the profile, and its executable bit'
+    : 'install it, or write its path';
+  const message = `the command \`${program}\` cannot be found or may not be executed`;
+  return new ProctorError('invalid_profile', `${message}; ${hint}`, {
+    diagnostics: [diagnostic(message, { field: 'agent.command[0]', hint })],
+  });
+}

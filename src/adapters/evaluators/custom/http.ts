@@ -1,0 +1,85 @@
+import type { Finding } from '../../../contract/evaluator.ts';
+import { diagnostic, ProctorError } from '../../../contract/problem.ts';
+import { namesLoopback } from '../../transport/address-policy.ts';
+import { excerpt } from '../../transport/excerpt.ts';
+import { type HttpOutcome, openHttpClient } from '../../transport/http-client.ts';
+import { type Redact, redactor } from '../../transport/redact.ts';
+import { type CustomEvaluator, evaluatorDocument, parseFinding } from './custom-evaluator.ts';
+
+const MAX_FINDING_BYTES = 1024 * 1024;
+
+/** The evaluator `https://…` (`http://` on loopback only): gets the document by POST and answers a finding; `config.headers` may hold secrets. */
+export function httpEvaluator(ref: string): CustomEvaluator {
+  const url = checkedUrl(ref);
+  return {
+    code: [],
+    async open({ config, timeout_ms, resolve, concurrency }) {
+      const { headers: written = {}, ...rest } = config;
+      const headers = checkedHeaders(written, ref);
+      for (const template of Object.values(headers)) resolve(template); // a missing secret is found before the run starts
+      const client = openHttpClient({ authored_host: url.hostname, connections: concurrency });
+      return {
+        external: true,
+        async evaluate(input, { signal }) {
+          const outcome = await client.request({
+            url,
+            method: 'POST',
+            headers: {
+              'content-type': 'application/json',
+              accept: 'application/json',
+              ...Object.fromEntries(
+                Object.entries(headers).map(([name, template]) => [name.toLowerCase(), resolve(template)]),
+              ),
+            },
+            body: JSON.stringify(evaluatorDocument(input, rest)),
+            timeout_ms,
+            max_body_bytes: MAX_FINDING_BYTES,
+            signal,
+          });
+          return judged(outcome, ref, redactor(Object.values(headers), resolve));
+        },
+        close: () => client.close(),
+      };
+    },
+  };
+}
+
+function judged(outcome: HttpOutcome, ref: string, redact: Redact): Finding {
+  if (outcome.type === 'error')
+    throw new Error(`\`${ref}\` gave no finding (${outcome.code}): ${redact(outcome.message)}`);
+  const body = redact(outcome.body.toString('utf8'));
+  if (outcome.status < 200 || outcome.status > 299)
+    throw new Error(`\`${ref}\` answered with status ${outcome.status}: ${excerpt(body, 512)}`);
+  let answer: unknown;
+  try {
+    answer = JSON.parse(body);
+  } catch (error) {
+    throw new Error(`\`${ref}\` answered something that is not JSON: ${excerpt(body, 512)}`, { cause: error });
+  }
+  return parseFinding(answer, ref);
+}
+
+function checkedUrl(ref: string): URL {
+  const invalid = (message: string, hint: string) =>
+    new ProctorError('invalid_profile', `the evaluator \`${ref}\` ${message}; ${hint}`, {
+      diagnostics: [diagnostic(message, { hint })],
+    });
+  if (!URL.canParse(ref)) throw invalid('is not a URL', 'write it whole, as in `https://grader.example/grade`');
+  const url = new URL(ref);
+  if (url.username !== '' || url.password !== '')
+    throw invalid('holds credentials', 'put them into `config.headers` as a `secret:` reference');
+  if (url.protocol !== 'https:' && !namesLoopback(url.hostname))
+    throw invalid('would send cases unencrypted', 'use https; http is for this machine only');
+  return url;
+}
+
+function checkedHeaders(headers: unknown, ref: string): Record<string, string> {
+  if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
+    const entries = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    if (entries.length === Object.keys(headers).length) return Object.fromEntries(entries);
+  }
+  throw new ProctorError(
+    'invalid_profile',
+    `\`config.headers\` of the evaluator \`${ref}\` must map header names to texts`,
+  );
+}
