@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bootstrapInterval,
+  clusterCodes,
+  clusteredStandardError,
+  meanStandardError,
+  normalQuantile,
+  passAtK,
+  passHatK,
+  seededRandom,
+  seedOf,
+  wilson,
+} from '../../../src/core/statistics/index.ts';
+import reference from './fixtures/reference.json' with { type: 'json' };
+
+/** Largest error of a closed form, relative above 1 and absolute below. */
+function error(actual: number, expected: number): number {
+  return Math.abs(actual - expected) / Math.max(1, Math.abs(expected));
+}
+
+describe('statistics agree with SciPy, statsmodels and exact fractions', () => {
+  test('the normal quantile agrees to 1e-13 of its value from 1e-300 to 1 − 1e-12', () => {
+    const errors = reference.normal_quantile.map(([probability = 0, quantile = 0]) => {
+      const actual = normalQuantile(probability);
+      return quantile === 0 ? Math.abs(actual) : Math.abs(actual / quantile - 1);
+    });
+    expect(errors).toHaveLength(32);
+    expect(Math.max(...errors)).toBeLessThan(1e-13);
+  });
+
+  test("Wilson's interval agrees to 1e-12", () => {
+    const errors = reference.wilson.flatMap(([passed = 0, n = 0, confidence = 0, low = 0, high = 0]) => {
+      const interval = wilson(passed, n, confidence);
+      return interval === null ? [1] : [error(interval[0], low), error(interval[1], high)];
+    });
+    expect(errors).toHaveLength(132);
+    expect(Math.max(...errors)).toBeLessThan(1e-12);
+  });
+
+  test('means and their standard errors, plain and clustered, agree to 1e-12', () => {
+    expect(reference.standard_error).toHaveLength(4);
+    for (const row of reference.standard_error) {
+      const coded = clusterCodes(Int32Array.from(row.clusters), row.values.length);
+      const plain = meanStandardError(row.values);
+      const clustered = clusteredStandardError(row.values, coded!.codes, coded!.count);
+      expect(error(plain.mean, row.mean)).toBeLessThan(1e-12);
+      expect(error(plain.standard_error ?? -1, row.standard_error)).toBeLessThan(1e-12);
+      expect(error(clustered.standard_error ?? -1, row.clustered_standard_error)).toBeLessThan(1e-12);
+    }
+  });
+
+  test('pass@k and pass^k agree with exact fractions to 1e-12', () => {
+    const errors = reference.pass_at_k.flatMap(([n = 0, c = 0, k = 0, at = 0, hat = 0]) => [
+      error(passAtK(n, c, k) ?? -1, at),
+      error(passHatK(n, c, k) ?? -1, hat),
+    ]);
+    expect(errors).toHaveLength(20);
+    expect(Math.max(...errors)).toBeLessThan(1e-12);
+  });
+
+  test('the seed and the random numbers are bit for bit those of an independent sfc32', () => {
+    const { seed, uint32 } = reference.random;
+    const random = seededRandom(seed);
+    expect(seedOf('00ff', 'pass_rate')).toBe(seed);
+    expect(uint32.map(() => random.uint32())).toEqual(uint32);
+  });
+
+  test('the bootstrap interval is that of an independent implementation on the same random numbers', () => {
+    expect(reference.bootstrap).toHaveLength(4);
+    for (const { values, clusters, seed, confidence, low, high } of reference.bootstrap) {
+      const interval = bootstrapInterval(values, clusterCodes(clusters, values.length), { seed, confidence });
+      expect(error(interval?.[0] ?? -1, low)).toBeLessThan(1e-12);
+      expect(error(interval?.[1] ?? -1, high)).toBeLessThan(1e-12);
+    }
+  });
+});
