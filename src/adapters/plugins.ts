@@ -24,21 +24,46 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
   return {
     openDataset,
     redact: (value) => secrets.redact(value),
-    check: async (profile, baseDir) => [...checkAgent(profile), ...checkEvaluators(profile), ...profileProblems(profile), ...(await checkCode(profile, baseDir))],
+    check: async (profile, baseDir) => [
+      ...checkAgent(profile),
+      ...checkEvaluators(profile),
+      ...profileProblems(profile),
+      ...(await checkCode(profile, baseDir)),
+    ],
     code: async (profile, baseDir) => {
       const digests: CodeDigest[] = [];
-      for (const { path: file } of codeOf(profile, baseDir)) digests.push({ path: file, digest: digestBytes(await readFile(path.resolve(baseDir, file))) });
+      for (const { path: file } of codeOf(profile, baseDir))
+        digests.push({ path: file, digest: digestBytes(await readFile(path.resolve(baseDir, file))) });
       return digests;
     },
     openAgent: async (profile, { base_dir, concurrency }) => {
       const kind = agentKindOf(profile.agent.kind);
-      return await kind.open({ config: parse(kind.config, agentMembers(profile), 'agent'), base_dir, concurrency, resolve, environment });
+      return await kind.open({
+        config: parse(kind.config, agentMembers(profile), 'agent'),
+        base_dir,
+        concurrency,
+        resolve,
+        environment,
+      });
     },
     openEvaluator: async (reference, { base_dir, concurrency }) => {
       const custom = customEvaluatorOf(reference.ref);
-      if (custom) return await custom.open({ base_dir, config: reference.config, timeout_ms: reference.timeout_ms, resolve, concurrency, environment });
+      if (custom)
+        return await custom.open({
+          base_dir,
+          config: reference.config,
+          timeout_ms: reference.timeout_ms,
+          resolve,
+          concurrency,
+          environment,
+        });
       const kind = evaluatorKindOf(reference.ref);
-      return await kind.open({ config: parse(kind.config, reference.config, reference.ref), base_dir, resolve, concurrency });
+      return await kind.open({
+        config: parse(kind.config, reference.config, reference.ref),
+        base_dir,
+        resolve,
+        concurrency,
+      });
     },
   };
 }
@@ -71,7 +96,12 @@ async function checkCode(profile: Profile, baseDir: string): Promise<Diagnostic[
   const problems: Diagnostic[] = [];
   for (const { path: file, field } of codeOf(profile, baseDir)) {
     await readFile(path.resolve(baseDir, file)).catch((error: NodeJS.ErrnoException) => {
-      problems.push(diagnostic(`\`${file}\` cannot be read (${error.code ?? error.message})`, { field, hint: 'paths are relative to the profile' }));
+      problems.push(
+        diagnostic(`\`${file}\` cannot be read (${error.code ?? error.message})`, {
+          field,
+          hint: 'paths are relative to the profile',
+        }),
+      );
     });
   }
   return problems;
@@ -120,7 +150,13 @@ function issues(schema: z.ZodType, value: unknown, at: string): Diagnostic[] {
   const parsed = schema.safeParse(value);
   if (parsed.success) return [];
   return parsed.error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => diagnostic(`\`${key}\` is not known here`, { field: `${at}.${fieldOf([...issue.path, key])}`, hint: knownMembers(schema) }));
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) =>
+        diagnostic(`\`${key}\` is not known here`, {
+          field: `${at}.${fieldOf([...issue.path, key])}`,
+          hint: knownMembers(schema),
+        }),
+      );
     const inner = fieldOf(issue.path);
     return [diagnostic(issue.message, { field: inner === null ? at : `${at}.${inner}` })];
   });
@@ -133,7 +169,11 @@ function knownMembers(schema: z.ZodType): string | null {
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ProctorError('invalid_profile', `the configuration of \`${what}\` is not valid: ${parsed.error.issues.map((issue) => `${fieldOf(issue.path) ?? what}: ${issue.message}`).join('; ')}`, {
-    diagnostics: issues(schema, value, what),
-  });
+  throw new ProctorError(
+    'invalid_profile',
+    `the configuration of \`${what}\` is not valid: ${parsed.error.issues.map((issue) => `${fieldOf(issue.path) ?? what}: ${issue.message}`).join('; ')}`,
+    {
+      diagnostics: issues(schema, value, what),
+    },
+  );
 }

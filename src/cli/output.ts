@@ -11,9 +11,10 @@ export interface Output {
   result(document: unknown, text: string): void;
   /** One line of a list or stream: a JSON line with `--json`, otherwise the text. */
   line(document: unknown, text: string): void;
-  /** For people, on stderr. */
+  /** For people, on stderr; above the pinned window when there is one. */
   note(text: string): void;
-  raw(text: string): void;
+  /** Draws the pinned window at the bottom of stderr over the one before; no lines take it away. */
+  pin(lines: readonly string[]): void;
   /** Styles stdout text, unless colours are off. */
   style(format: Style, text: string): string;
   /** Styles stderr text, unless colours are off. */
@@ -36,14 +37,20 @@ export function openOutput(json: boolean, { stdout, stderr, environment }: Strea
   const emit = (document: unknown, text: string) => {
     stdout.write(json ? `${JSON.stringify(document)}\n` : text === '' ? '' : `${text}\n`);
   };
+  let window: readonly string[] = [];
+  const erase = () => (window.length === 0 ? '' : `\u001b[${window.length}A\u001b[0J`);
   return {
     json,
     pinned: stderr.isTTY === true && (environment['CI'] ?? '') === '' && environment['TERM'] !== 'dumb',
     columns: Math.max(40, stderr.columns || 100),
     result: emit,
     line: emit,
-    note: (text) => void stderr.write(`${text}\n`),
-    raw: (text) => void stderr.write(text),
+    note: (text) => void stderr.write(`${erase()}${text}\n${window.map((line) => `${line}\n`).join('')}`),
+    pin: (lines) => {
+      if (window.length === 0 && lines.length === 0) return;
+      stderr.write(`${erase()}${lines.map((line) => `${line}\n`).join('')}`);
+      window = lines;
+    },
     style: styled(colours(stdout)),
     noteStyle: styled(colours(stderr)),
   };

@@ -17,7 +17,6 @@ const STILL_MS = 2_000; // without an end for so long, say what is waited for
 
 /** Shows a run's progress on stderr until the signal: a pinned window on a terminal, plain lines elsewhere. */
 export async function showProgress(store: Store, clock: Clock, output: Output, options: ProgressOptions): Promise<void> {
-  const window = new PinnedWindow(output);
   const rate = new Rate();
   let plainAt = Number.NEGATIVE_INFINITY;
   let plainShare = -1;
@@ -26,7 +25,7 @@ export async function showProgress(store: Store, clock: Clock, output: Output, o
     const now = clock.monotonic();
     rate.see(ended(progress), now);
     const waiting = await waitingFor(store, clock, progress, rate.stillFor(now), options);
-    if (output.pinned) window.draw(lines(options.title, progress, rate, waiting, output));
+    if (output.pinned) output.pin(lines(options.title, progress, rate, waiting, output));
     else {
       const share = Math.floor((ended(progress) / Math.max(1, progress.total)) * 4);
       if (now - plainAt > PLAIN_EVERY_MS || share !== plainShare) output.note(plain(progress, rate, waiting));
@@ -35,7 +34,7 @@ export async function showProgress(store: Store, clock: Clock, output: Output, o
     }
     await clock.sleep(LOOK_MS, options.signal).catch(() => undefined); // the end of the run ends the show
   }
-  window.clear();
+  output.pin([]);
 }
 
 /** What the run waits for and since when it shows, or null. */
@@ -115,29 +114,5 @@ class Rate {
     const last = this.#seen.at(-1);
     if (first === undefined || last === undefined || last.at - first.at < 200) return null;
     return ((last.ended - first.ended) / (last.at - first.at)) * 1000;
-  }
-}
-
-/** A few lines at the bottom of the terminal that are drawn over. */
-class PinnedWindow {
-  readonly #output: Output;
-  #height = 0;
-
-  constructor(output: Output) {
-    this.#output = output;
-  }
-
-  draw(lines: readonly string[]): void {
-    this.#output.raw(`${this.#erase()}${lines.join('\n')}\n`);
-    this.#height = lines.length;
-  }
-
-  clear(): void {
-    this.#output.raw(this.#erase());
-    this.#height = 0;
-  }
-
-  #erase(): string {
-    return this.#height === 0 ? '' : `\u001b[${this.#height}A\u001b[0J`;
   }
 }

@@ -1,16 +1,13 @@
-import { z } from 'zod';
-
 /** One place in an input that is wrong: where it stands, what is wrong, and what would be right. */
-export const diagnosticSchema = z.object({
-  file: z.string().nullable().default(null),
-  line: z.number().int().nullable().default(null),
-  column: z.number().int().nullable().default(null),
+export interface Diagnostic {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
   /** The field's path, `case_groups[0].evaluators[1].ref`; null when the whole file is meant. */
-  field: z.string().nullable().default(null),
-  message: z.string(),
-  hint: z.string().nullable().default(null),
-});
-export type Diagnostic = z.infer<typeof diagnosticSchema>;
+  readonly field: string | null;
+  readonly message: string;
+  readonly hint: string | null;
+}
 
 /** Every error code Proctor raises: its title, the CLI's exit code and the HTTP status of its problem object. */
 export const ERROR_CODES = {

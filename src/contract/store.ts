@@ -271,6 +271,18 @@ export interface Page<Key> {
 /** Plan order, or the order in which a verdict is computed. */
 export type ExecutionKey = { readonly case_id: string; readonly repeat: number };
 
+/** How many rows a run has in each table. */
+export interface RowCounts {
+  readonly execution: number;
+  readonly queue: number;
+  readonly attempt: number;
+  readonly evidence: number;
+  readonly result: number;
+  readonly event: number;
+  readonly late_evidence: number;
+  readonly outbox: number;
+}
+
 /** What is wrong with a store, by the invariants that hold at every moment. */
 export interface InvariantViolation {
   readonly invariant: string;
@@ -323,7 +335,10 @@ export interface Store {
   holders(runId: string): Promise<Holder[]>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
-  executionAt(runId: string, ordinal: number): Promise<ExecutionRow | null>;
+  /** Executions by ordinal, in ordinal order. */
+  executionsAt(runId: string, ordinals: readonly number[]): Promise<ExecutionRow[]>;
+  /** Rows of a run by table, for a check that none was added aside. */
+  rowCounts(runId: string): Promise<RowCounts>;
   /** Attempts in (ordinal, attempt) order. */
   attempts(runId: string, ordinals: readonly number[]): Promise<AttemptRow[]>;
   /** Evidence in (ordinal, attempt, seq) order. */

@@ -25,8 +25,17 @@ export async function loadProfile(file: string, cwd: string): Promise<LoadedProf
   const document = parsePlaced(await readText(absolute, file), file);
   if (document.problems.length > 0) throw invalid(file, document.problems);
   const parsed = profileSchema.safeParse(document.value);
-  if (!parsed.success) throw invalid(file, parsed.error.issues.flatMap((issue) => diagnosticsOf(issue, document, file)));
-  return { profile: parsed.data, base_dir: path.dirname(absolute), file, locate: (diagnostics) => diagnostics.map((item) => locate(item, document, file)) };
+  if (!parsed.success)
+    throw invalid(
+      file,
+      parsed.error.issues.flatMap((issue) => diagnosticsOf(issue, document, file)),
+    );
+  return {
+    profile: parsed.data,
+    base_dir: path.dirname(absolute),
+    file,
+    locate: (diagnostics) => diagnostics.map((item) => locate(item, document, file)),
+  };
 }
 
 /** Diagnostics of zod issues, one for every unknown key, each with the place it stands at. */
@@ -37,15 +46,31 @@ function diagnosticsOf(issue: z.core.$ZodIssue, document: PlacedDocument, file: 
       const near = nearestName(key, known);
       const hint = near === null ? `known here: ${known.join(', ')}` : `did you mean \`${near}\`?`;
       const at = [...issue.path, key];
-      return diagnostic(`\`${key}\` is not known here`, { file, field: fieldOf(at), ...document.placeOf(at), hint: known.length === 0 ? 'take it out' : hint });
+      return diagnostic(`\`${key}\` is not known here`, {
+        file,
+        field: fieldOf(at),
+        ...document.placeOf(at),
+        hint: known.length === 0 ? 'take it out' : hint,
+      });
     });
   }
-  if (issue.code === 'invalid_union' && issue.errors[0]) return issue.errors[0].flatMap((inner) => diagnosticsOf({ ...inner, path: [...issue.path, ...inner.path] }, document, file));
-  return [diagnostic(messageOf(issue), { file, field: fieldOf(issue.path), ...document.placeOf(issue.path), hint: hintOf(issue) })];
+  if (issue.code === 'invalid_union' && issue.errors[0])
+    return issue.errors[0].flatMap((inner) =>
+      diagnosticsOf({ ...inner, path: [...issue.path, ...inner.path] }, document, file),
+    );
+  return [
+    diagnostic(messageOf(issue), {
+      file,
+      field: fieldOf(issue.path),
+      ...document.placeOf(issue.path),
+      hint: hintOf(issue),
+    }),
+  ];
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.input === undefined) return `\`${String(issue.path.at(-1) ?? 'profile')}\` is missing`;
+  if (issue.code === 'invalid_type' && issue.input === undefined)
+    return `\`${String(issue.path.at(-1) ?? 'profile')}\` is missing`;
   return issue.message;
 }
 
@@ -63,7 +88,11 @@ function knownKeys(at: readonly PropertyKey[]): string[] {
   const root = node;
   for (const key of at) {
     node = resolve(root, node);
-    node = typeof key === 'number' ? node?.items : (node?.properties?.[String(key)] ?? (typeof node?.additionalProperties === 'object' ? node.additionalProperties : undefined));
+    node =
+      typeof key === 'number'
+        ? node?.items
+        : (node?.properties?.[String(key)] ??
+          (typeof node?.additionalProperties === 'object' ? node.additionalProperties : undefined));
     if (node?.anyOf) node = node.anyOf.find((option) => option.type !== 'null');
   }
   return Object.keys(resolve(root, node)?.properties ?? {});
@@ -86,24 +115,39 @@ function resolve(root: JsonSchema | undefined, node: JsonSchema | undefined): Js
 /** Fills in file, line and column of a diagnostic that names a field of the profile. */
 function locate(item: Diagnostic, document: PlacedDocument, file: string): Diagnostic {
   if (item.file !== null || item.field === null) return item;
-  const at = [...item.field.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map((match) => (match[2] === undefined ? (match[1] ?? '') : Number(match[2])));
+  const at = [...item.field.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map((match) =>
+    match[2] === undefined ? (match[1] ?? '') : Number(match[2]),
+  );
   return { ...item, file, ...document.placeOf(at) };
 }
 
 async function readText(absolute: string, shown: string): Promise<string> {
   try {
     const { size } = await stat(absolute);
-    if (size > MOST_BYTES) throw new ProctorError('invalid_profile', `\`${shown}\` has ${size} bytes; a profile has at most ${MOST_BYTES}. Is it a dataset?`);
+    if (size > MOST_BYTES)
+      throw new ProctorError(
+        'invalid_profile',
+        `\`${shown}\` has ${size} bytes; a profile has at most ${MOST_BYTES}. Is it a dataset?`,
+      );
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(absolute));
   } catch (error) {
     if (ProctorError.is(error)) throw error;
-    if (error instanceof TypeError) throw new ProctorError('invalid_profile', `\`${shown}\` is not valid UTF-8; save it as UTF-8`, { cause: error });
+    if (error instanceof TypeError)
+      throw new ProctorError('invalid_profile', `\`${shown}\` is not valid UTF-8; save it as UTF-8`, { cause: error });
     const { code } = error as NodeJS.ErrnoException;
     const what = code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : `cannot be read (${code})`;
-    throw new ProctorError('invalid_profile', `profile \`${shown}\` ${what}; \`proctor init\` writes one to start from`, { cause: error });
+    throw new ProctorError(
+      'invalid_profile',
+      `profile \`${shown}\` ${what}; \`proctor init\` writes one to start from`,
+      { cause: error },
+    );
   }
 }
 
 function invalid(file: string, diagnostics: readonly Diagnostic[]): ProctorError {
-  return new ProctorError('invalid_profile', `\`${file}\` has ${diagnostics.length} problem${diagnostics.length === 1 ? '' : 's'}; nothing was created`, { diagnostics });
+  return new ProctorError(
+    'invalid_profile',
+    `\`${file}\` has ${diagnostics.length} problem${diagnostics.length === 1 ? '' : 's'}; nothing was created`,
+    { diagnostics },
+  );
 }

@@ -18,13 +18,17 @@ export function parsePlaced(text: string, file: string): PlacedDocument {
     const { line, col } = counter.linePos(offset);
     return { line: line === 0 ? null : line, column: col };
   };
-  const problems: Diagnostic[] = [...document.errors, ...document.warnings].map((error) => diagnostic(error.message, { file, ...at(error.pos[0]), hint: 'mend the YAML here' }));
+  const problems: Diagnostic[] = [...document.errors, ...document.warnings].map((error) =>
+    diagnostic(error.message, { file, ...at(error.pos[0]), hint: 'mend the YAML here' }),
+  );
   let value: unknown = null;
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
     } catch (error) {
-      problems.push(diagnostic(error instanceof Error ? error.message : String(error), { file, hint: 'use fewer aliases' }));
+      problems.push(
+        diagnostic(error instanceof Error ? error.message : String(error), { file, hint: 'use fewer aliases' }),
+      );
     }
   }
   return { value, problems, placeOf: (path) => at(offsetOf(document, path)) };
@@ -52,5 +56,8 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
 /** `case_groups[0].evaluators[1].ref` of a path. */
 export function fieldOf(path: readonly PropertyKey[]): string | null {
   if (path.length === 0) return null;
-  return path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}${text === '' ? '' : '.'}${String(key)}`), '');
+  return path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}${text === '' ? '' : '.'}${String(key)}`),
+    '',
+  );
 }

@@ -9,6 +9,7 @@ import type {
   OutboxRow,
   Page,
   Progress,
+  RowCounts,
   RunRow,
 } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
@@ -93,9 +94,22 @@ export function executions(connection: Connection, keys: Keys, runId: string, pa
   );
 }
 
-export function executionAt(connection: Connection, keys: Keys, runId: string, ordinal: number): ExecutionRow | null {
-  return connection.get<ExecutionRow>(`${EXECUTION} where x.run_no = ? and x.ordinal = ?`, keys.run(runId), ordinal) ?? null;
+export function executionsAt(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): ExecutionRow[] {
+  return connection.all<ExecutionRow & Record<string, unknown>>(
+    `${EXECUTION} where x.run_no = ? and x.ordinal in (select value from json_each(?)) order by x.ordinal`,
+    keys.run(runId),
+    JSON.stringify(ordinals),
+  );
 }
+
+export function rowCounts(connection: Connection, keys: Keys, runId: string): RowCounts {
+  const runNo = keys.run(runId);
+  const count = (table: string) => connection.get<{ n: number }>(`select count(*) as n from ${table} where run_no = ?`, runNo)?.n ?? 0;
+  const [execution, queue, attempt, evidence, result, event, late_evidence, outbox] = TABLES.map(count) as [number, number, number, number, number, number, number, number];
+  return { execution, queue, attempt, evidence, result, event, late_evidence, outbox };
+}
+
+const TABLES = ['execution', 'queue', 'attempt', 'evidence', 'result', 'event', 'late_evidence', 'outbox'] as const;
 
 export function attempts(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): AttemptRow[] {
   return connection.all<AttemptRow & Record<string, unknown>>(

@@ -1,0 +1,31 @@
+import { findRun } from '../../engine/run.ts';
+import { type Verification, verifyRun } from '../../engine/verify/verify-run.ts';
+import type { Command } from '../context.ts';
+import { number } from '../format.ts';
+import { type Output, printable } from '../output.ts';
+
+/** `proctor verify RUN`: recompute everything from the evidence; exit 1 when it differs anywhere. */
+export const verify: Command<{ readonly run: string; readonly expect?: string }> = async (context, options) => {
+  await using app = await context.openApp();
+  const run = await findRun(app.store, options.run);
+  const found = await verifyRun(app, run, options.expect ?? null);
+  context.output.result(found, text(found, context.output));
+  return found.ok ? 0 : 1;
+};
+
+const MOST_SHOWN = 50;
+
+/** The findings for people. */
+export function text(found: Verification, output: Output): string {
+  const { checked } = found;
+  const what = `${number(checked.executions)} executions, ${number(checked.attempts)} attempts, ${number(checked.evidence)} pieces of evidence, ${number(checked.events)} events`;
+  const left = found.not_recomputable > 0 ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out` : '';
+  const root = found.evidence_root === null ? `\n  the run is ${found.status}: there is no verdict to check yet` : `\n  evidence root ${found.evidence_root}`;
+  if (found.ok) return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}`;
+  const lines = found.found.slice(0, MOST_SHOWN).map((item) => {
+    const values = item.expected === null && item.found === null ? '' : output.style('dim', `\n      expected ${printable(item.expected ?? 'nothing')}\n      found    ${printable(item.found ?? 'nothing')}`);
+    return `  ${output.style('red', '✗')} ${item.where}  ${printable(item.row)}: ${printable(item.what)}${values}`;
+  });
+  const more = found.differences > lines.length ? `\n  … ${number(found.differences - lines.length)} more` : '';
+  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${number(found.differences)} places (${what})\n${lines.join('\n')}${more}${root}${left}`;
+}
