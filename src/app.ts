@@ -21,6 +21,7 @@ export interface App extends AsyncDisposable {
   readonly principal: string;
 }
 
+/** Where Proctor runs: the folder to find the project from, and the environment. */
 export interface AppOptions {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -17,9 +17,19 @@ export function findPlaces(cwd: string, environment: Environment): Places {
   const project_dir = projectDir(cwd);
   const store = environment['PROCTOR_DB'] ?? path.join(project_dir, '.proctor', 'proctor.db');
   if (/^postgres(ql)?:/.test(store)) {
-    throw new ProctorError('unsupported', 'PROCTOR_DB names a PostgreSQL store, which arrives in a later version; unset it to use the SQLite file of the project');
+    throw new ProctorError(
+      'unsupported',
+      'PROCTOR_DB names a PostgreSQL store, which arrives in a later version; unset it to use the SQLite file of the project',
+    );
   }
-  return { project_dir, store: path.resolve(cwd, store), artifacts: path.resolve(cwd, environment['PROCTOR_ARTIFACTS'] ?? path.join(path.dirname(path.resolve(cwd, store)), 'artifacts')) };
+  return {
+    project_dir,
+    store: path.resolve(cwd, store),
+    artifacts: path.resolve(
+      cwd,
+      environment['PROCTOR_ARTIFACTS'] ?? path.join(path.dirname(path.resolve(cwd, store)), 'artifacts'),
+    ),
+  };
 }
 
 /** Looks references up: `${secret:NAME}` in the environment, else the file that NAME_FILE names; `${env:NAME}` in the environment. */

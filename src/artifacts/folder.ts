@@ -16,13 +16,21 @@ export function openArtifactFolder(folder: string): ArtifactStore {
       return digest;
     },
     get: async (digest) => {
-      if (!/^[0-9a-f]{64}$/.test(digest)) throw new ProctorError('artifact_missing', `\`${digest}\` is not an artifact's digest`);
+      if (!/^[0-9a-f]{64}$/.test(digest))
+        throw new ProctorError('artifact_missing', `\`${digest}\` is not an artifact's digest`);
       const bytes = await readFile(pathOf(digest)).catch((error: NodeJS.ErrnoException) => {
-        throw new ProctorError('artifact_missing', `artifact ${digest} cannot be read from \`${folder}\` (${error.code ?? error.message}); restore the folder from a backup`, { cause: error });
+        throw new ProctorError(
+          'artifact_missing',
+          `artifact ${digest} cannot be read from \`${folder}\` (${error.code ?? error.message}); restore the folder from a backup`,
+          { cause: error },
+        );
       });
       const found = digestBytes(bytes);
       if (found !== digest) {
-        throw new ProctorError('artifact_corrupt', `artifact ${digest} in \`${folder}\` was altered: its bytes have the digest ${found}`);
+        throw new ProctorError(
+          'artifact_corrupt',
+          `artifact ${digest} in \`${folder}\` was altered: its bytes have the digest ${found}`,
+        );
       }
       return bytes;
     },
@@ -52,7 +60,15 @@ async function write(target: string, bytes: Uint8Array | string): Promise<void> 
 
 function writeError(error: NodeJS.ErrnoException, target: string): ProctorError {
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
-    return new ProctorError('store_full', `the disk that holds \`${target}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`, { cause: error });
+    return new ProctorError(
+      'store_full',
+      `the disk that holds \`${target}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`,
+      { cause: error },
+    );
   }
-  return new ProctorError('store_failed', `artifact \`${target}\` could not be written (${error.code ?? error.message}); check the folder's permissions`, { cause: error });
+  return new ProctorError(
+    'store_failed',
+    `artifact \`${target}\` could not be written (${error.code ?? error.message}); check the folder's permissions`,
+    { cause: error },
+  );
 }

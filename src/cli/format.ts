@@ -27,7 +27,16 @@ export function cut(text: string, width: number): string {
 /** Rows as columns, padded to the widest cell, the last one left as it is. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => visibleLength(row[column] ?? '')))) ?? [];
-  return rows.map((row) => row.map((cell, column) => (column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - visibleLength(cell)))).join('  ').trimEnd()).join('\n');
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - visibleLength(cell)),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** A bar of `width` cells, filled by the share. */

@@ -21,6 +21,7 @@ export interface Output {
   noteStyle(format: Style, text: string): string;
 }
 
+/** The styles that output uses. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 interface Streams {
@@ -32,8 +33,11 @@ interface Streams {
 /** The output of a command; colours by terminal, NO_COLOR and FORCE_COLOR. */
 export function openOutput(json: boolean, { stdout, stderr, environment }: Streams): Output {
   const colours = (stream: NodeJS.WriteStream) =>
-    (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb' && ((environment['FORCE_COLOR'] ?? '') !== '' || stream.isTTY === true);
-  const styled = (on: boolean) => (format: Style, text: string) => (on ? styleText(format, text, { validateStream: false }) : text);
+    (environment['NO_COLOR'] ?? '') === '' &&
+    environment['TERM'] !== 'dumb' &&
+    ((environment['FORCE_COLOR'] ?? '') !== '' || stream.isTTY === true);
+  const styled = (on: boolean) => (format: Style, text: string) =>
+    on ? styleText(format, text, { validateStream: false }) : text;
   const emit = (document: unknown, text: string) => {
     stdout.write(json ? `${JSON.stringify(document)}\n` : text === '' ? '' : `${text}\n`);
   };
@@ -63,7 +67,8 @@ export function reportError(error: unknown, output: Output): number {
   else {
     output.note(`${output.noteStyle('red', 'error')} ${printable(problem.detail)}`);
     for (const item of problem.errors) output.note(diagnosticText(item, output));
-    if (!ProctorError.is(error) && error instanceof Error && error.stack) output.note(output.noteStyle('dim', error.stack.split('\n').slice(1, 6).join('\n')));
+    if (!ProctorError.is(error) && error instanceof Error && error.stack)
+      output.note(output.noteStyle('dim', error.stack.split('\n').slice(1, 6).join('\n')));
   }
   return ERROR_CODES[problem.code].exit;
 }
@@ -78,5 +83,7 @@ export function diagnosticText(item: Diagnostic, output: Output): string {
 
 /** Text from data, safe for a terminal: control characters (and with them escape sequences) are shown, not sent. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' || character === '\t' ? ' ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
+    character === '\n' || character === '\t' ? ' ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

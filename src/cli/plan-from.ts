@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { loadProfile, type LoadedProfile } from '../adapters/profiles/load-profile.ts';
+import { type LoadedProfile, loadProfile } from '../adapters/profiles/load-profile.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
@@ -22,23 +22,38 @@ export interface Planned {
 }
 
 /** Loads the profile, applies the command line's selection and plans the run; problems carry file, line and column. */
-export async function planFrom(deps: { plugins: Plugins; artifacts: ArtifactStore; cwd: string; signal: AbortSignal }, options: Selecting, cases: readonly string[] = []): Promise<Planned> {
+export async function planFrom(
+  deps: { plugins: Plugins; artifacts: ArtifactStore; cwd: string; signal: AbortSignal },
+  options: Selecting,
+  cases: readonly string[] = [],
+): Promise<Planned> {
   const loaded = await loadProfile(options.profile, deps.cwd);
   const { profile, base_dir } = loaded;
   const reference = profile.dataset;
   if (options.dataset === undefined && reference === null) {
-    throw new ProctorError('usage', `\`${options.profile}\` names no dataset; give it \`dataset: { path: … }\`, or pass --dataset PATH`);
+    throw new ProctorError(
+      'usage',
+      `\`${options.profile}\` names no dataset; give it \`dataset: { path: … }\`, or pass --dataset PATH`,
+    );
   }
   const shown_path = options.dataset ?? reference?.path ?? '';
-  const absolute = options.dataset === undefined ? path.resolve(base_dir, shown_path) : path.resolve(deps.cwd, shown_path);
+  const absolute =
+    options.dataset === undefined ? path.resolve(base_dir, shown_path) : path.resolve(deps.cwd, shown_path);
   const select: Select = {
     tags_any: options.tag ? [...options.tag] : (reference?.select.tags_any ?? []),
-    cases: [...(options.case ?? []), ...cases, ...(options.case || cases.length > 0 ? [] : (reference?.select.cases ?? []))],
+    cases: [
+      ...(options.case ?? []),
+      ...cases,
+      ...(options.case || cases.length > 0 ? [] : (reference?.select.cases ?? [])),
+    ],
     limit: options.limit ?? reference?.select.limit ?? null,
   };
   const dataset = { path: absolute, shown_path, fields: reference?.fields ?? {} };
   try {
-    return { loaded, plan: await planRun(deps.plugins, deps.artifacts, { profile, base_dir, dataset, select, signal: deps.signal }) };
+    return {
+      loaded,
+      plan: await planRun(deps.plugins, deps.artifacts, { profile, base_dir, dataset, select, signal: deps.signal }),
+    };
   } catch (error) {
     if (!ProctorError.is(error)) throw error;
     throw new ProctorError(error.code, error.message, { cause: error, diagnostics: loaded.locate(error.diagnostics) });

@@ -4,6 +4,7 @@ import type { CommandContext, Command as Run } from './context.ts';
 import { openOutput, reportError } from './output.ts';
 import { VERSION } from './version.ts';
 
+/** What a command line runs in: folder, environment and streams. */
 export interface CliOptions {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -24,7 +25,10 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   const program = buildProgram((load) => async (settings) => {
     code = await (await load())(context, settings);
   });
-  program.configureOutput({ writeOut: (text) => void options.stdout.write(text), writeErr: (text) => void options.stderr.write(output.json ? '' : text) });
+  program.configureOutput({
+    writeOut: (text) => void options.stdout.write(text),
+    writeErr: (text) => void options.stderr.write(output.json ? '' : text),
+  });
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return code;
@@ -41,13 +45,18 @@ type Action = <Options>(load: () => Promise<Run<Options>>) => (settings: Options
 
 function buildProgram(action: Action): Command {
   const program = new Command('proctor')
-    .description('Examines AI agents: durable evaluation runs, a gate with statistics, and a verdict that can be checked.')
+    .description(
+      'Examines AI agents: durable evaluation runs, a gate with statistics, and a verdict that can be checked.',
+    )
     .version(VERSION)
     .showHelpAfterError('(proctor COMMAND --help says more)')
     .exitOverride()
     .helpCommand(false);
   const command = (usage: string, description: string) => {
-    const created = program.command(usage).description(description).option('--json', 'one JSON document on stdout (JSON lines for lists)');
+    const created = program
+      .command(usage)
+      .description(description)
+      .option('--json', 'one JSON document on stdout (JSON lines for lists)');
     return created;
   };
   const on = <Options>(created: Command, load: () => Promise<Run<Options>>, names: readonly string[] = []) => {
@@ -57,14 +66,23 @@ function buildProgram(action: Action): Command {
     });
   };
 
-  on(command('demo', 'a flaky agent on loopback, several workers, one killed on the way, a verdict, and its check'), async () => (await import('./commands/demo.ts')).demo);
   on(
-    command('init [folder]', 'write a profile, a dataset and an agent to start from').option('--force', 'write over files that exist'),
+    command('demo', 'a flaky agent on loopback, several workers, one killed on the way, a verdict, and its check'),
+    async () => (await import('./commands/demo.ts')).demo,
+  );
+  on(
+    command('init [folder]', 'write a profile, a dataset and an agent to start from').option(
+      '--force',
+      'write over files that exist',
+    ),
     async () => (await import('./commands/init.ts')).init,
     ['folder'],
   );
   on(
-    selecting(command('check <profile>', 'validate profile and dataset without running')).option('--probe', 'also try the agent on one case, an oracle that must pass and a no-op that must fail'),
+    selecting(command('check <profile>', 'validate profile and dataset without running')).option(
+      '--probe',
+      'also try the agent on one case, an oracle that must pass and a no-op that must fail',
+    ),
     async () => (await import('./commands/check.ts')).check,
     ['profile'],
   );
@@ -76,10 +94,20 @@ function buildProgram(action: Action): Command {
     async () => (await import('./commands/run.ts')).run,
     ['profile'],
   );
-  on(working(command('resume <run>', 'go on with a run that was interrupted')), async () => (await import('./commands/resume.ts')).resume, ['run']);
-  on(command('cancel <run>', 'cancel a run').option('--reason <text>', 'why', 'cancelled by hand'), async () => (await import('./commands/cancel.ts')).cancel, ['run']);
   on(
-    command('runs', 'list runs, newest first').option('--limit <n>', 'at most so many', whole, 20).option('--after <run>', 'the page after this run'),
+    working(command('resume <run>', 'go on with a run that was interrupted')),
+    async () => (await import('./commands/resume.ts')).resume,
+    ['run'],
+  );
+  on(
+    command('cancel <run>', 'cancel a run').option('--reason <text>', 'why', 'cancelled by hand'),
+    async () => (await import('./commands/cancel.ts')).cancel,
+    ['run'],
+  );
+  on(
+    command('runs', 'list runs, newest first')
+      .option('--limit <n>', 'at most so many', whole, 20)
+      .option('--after <run>', 'the page after this run'),
     async () => (await import('./commands/runs.ts')).runs,
   );
   on(
@@ -91,9 +119,16 @@ function buildProgram(action: Action): Command {
     async () => (await import('./commands/show.ts')).show,
     ['run'],
   );
-  on(command('watch <run>', 'follow a run that other processes work on').option('--events', 'stream its events'), async () => (await import('./commands/watch.ts')).watch, ['run']);
   on(
-    command('verify <run>', 'recompute chains, aggregates, statistics and gate from the evidence').option('--expect <root>', 'the evidence root that was noted elsewhere'),
+    command('watch <run>', 'follow a run that other processes work on').option('--events', 'stream its events'),
+    async () => (await import('./commands/watch.ts')).watch,
+    ['run'],
+  );
+  on(
+    command('verify <run>', 'recompute chains, aggregates, statistics and gate from the evidence').option(
+      '--expect <root>',
+      'the evidence root that was noted elsewhere',
+    ),
     async () => (await import('./commands/verify.ts')).verify,
     ['run'],
   );
@@ -106,7 +141,11 @@ function buildProgram(action: Action): Command {
       .option('--base-dir <folder>', 'where the profile’s code is on this machine'),
     async () => (await import('./commands/worker.ts')).worker,
   );
-  on(command('schema [name]', 'print a JSON Schema: profile, dataset, envelope, run_document, …'), async () => (await import('./commands/schema.ts')).schema, ['name']);
+  on(
+    command('schema [name]', 'print a JSON Schema: profile, dataset, envelope, run_document, …'),
+    async () => (await import('./commands/schema.ts')).schema,
+    ['name'],
+  );
   on(
     command('doctor', 'check this machine and the store')
       .option('--verify', 'check every invariant of the store')

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { bar, cut, duration, number } from './format.ts';
 import type { Output } from './output.ts';
 
+/** Which run to show, under which title, until when. */
 export interface ProgressOptions {
   readonly run_id: string;
   readonly title: string;
@@ -16,7 +17,12 @@ const PLAIN_EVERY_MS = 5_000;
 const STILL_MS = 2_000; // without an end for so long, say what is waited for
 
 /** Shows a run's progress on stderr until the signal: a pinned window on a terminal, plain lines elsewhere. */
-export async function showProgress(store: Store, clock: Clock, output: Output, options: ProgressOptions): Promise<void> {
+export async function showProgress(
+  store: Store,
+  clock: Clock,
+  output: Output,
+  options: ProgressOptions,
+): Promise<void> {
   const rate = new Rate();
   let plainAt = Number.NEGATIVE_INFINITY;
   let plainShare = -1;
@@ -38,7 +44,13 @@ export async function showProgress(store: Store, clock: Clock, output: Output, o
 }
 
 /** What the run waits for and since when it shows, or null. */
-async function waitingFor(store: Store, clock: Clock, progress: Progress, stillMs: number, options: ProgressOptions): Promise<string | null> {
+async function waitingFor(
+  store: Store,
+  clock: Clock,
+  progress: Progress,
+  stillMs: number,
+  options: ProgressOptions,
+): Promise<string | null> {
   if (progress.next_retry_at !== null && progress.running === 0 && progress.pending === 0) {
     const wait = Math.max(0, progress.next_retry_at - clock.now());
     return `${number(progress.retry_scheduled)} to retry after ${progress.next_retry_reason ?? 'a failure'}, next in ${duration(wait)}`;
@@ -47,7 +59,9 @@ async function waitingFor(store: Store, clock: Clock, progress: Progress, stillM
   if (stillMs < STILL_MS || progress.running === 0) return null;
   const others = (await store.holders(options.run_id)).filter((holder) => holder.session_id !== options.session_id);
   const [holder] = others;
-  return holder === undefined ? `${number(progress.running)} in flight, no answer for ${duration(stillMs)}` : leaseText(holder, clock);
+  return holder === undefined
+    ? `${number(progress.running)} in flight, no answer for ${duration(stillMs)}`
+    : leaseText(holder, clock);
 }
 
 function leaseText(holder: Holder, clock: Clock): string {
@@ -77,7 +91,13 @@ function lines(title: string, progress: Progress, rate: Rate, waiting: string | 
 
 function plain(progress: Progress, rate: Rate, waiting: string | null): string {
   const failed = progress.completed - progress.passed + progress.failed + progress.timed_out;
-  const parts = [`${number(ended(progress))}/${number(progress.total)}`, `${number(progress.passed)} passed`, `${number(failed)} not passed`, `${number(progress.running)} running`, rate.text()];
+  const parts = [
+    `${number(ended(progress))}/${number(progress.total)}`,
+    `${number(progress.passed)} passed`,
+    `${number(failed)} not passed`,
+    `${number(progress.running)} running`,
+    rate.text(),
+  ].filter((part) => part !== '');
   return `proctor: ${parts.join(', ')}${waiting === null ? '' : `; waiting: ${waiting}`}`;
 }
 

@@ -9,9 +9,21 @@ import { type Output, printable, type Style } from './output.ts';
 const MOST_SHOWN = 10;
 
 /** The report of a run for people: verdict first, then the numbers behind it, then the cases that did not pass, with reasons. */
-export async function runReport(app: Pick<App, 'store' | 'artifacts'>, run: RunRow, document: RunDocument, output: Output): Promise<string> {
+export async function runReport(
+  app: Pick<App, 'store' | 'artifacts'>,
+  run: RunRow,
+  document: RunDocument,
+  output: Output,
+): Promise<string> {
   const failing = run.finished_at === null ? [] : await firstFailing(app, run);
-  return [headline(document, output), '', facts(document, output), ...(failing.length > 0 ? ['', failingText(failing, document, output)] : []), '', footer(document, output)].join('\n');
+  return [
+    headline(document, output),
+    '',
+    facts(document, output),
+    ...(failing.length > 0 ? ['', failingText(failing, document, output)] : []),
+    '',
+    footer(document, output),
+  ].join('\n');
 }
 
 const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', inconclusive: 'yellow', unknown: 'dim' };
@@ -28,21 +40,36 @@ function facts(document: RunDocument, output: Output): string {
   const rows: [string, string][] = [
     ['agent', `${document.agent.name} ${document.agent.version} ${dim(`(${document.agent.kind})`)}`],
     ['profile', `${document.profile.profile_id} ${document.profile.profile_version}`],
-    ['dataset', `${document.dataset.dataset_id}${document.dataset.dataset_version === null ? '' : ` ${document.dataset.dataset_version}`} ${dim(`${number(document.dataset.cases)} cases × ${document.repeats}`)}`],
+    [
+      'dataset',
+      `${document.dataset.dataset_id}${document.dataset.dataset_version === null ? '' : ` ${document.dataset.dataset_version}`} ${dim(`${number(document.dataset.cases)} cases × ${document.repeats}`)}`,
+    ],
   ];
   if (document.pass_rate !== null) {
-    const bounds = interval === null ? '' : ` ${dim(`[${percent(interval[0])}, ${percent(interval[1])}] at 95 %, ${document.interval_method?.replace('_', ' ')}`)}`;
-    rows.push(['pass rate', `${output.style('bold', percent(document.pass_rate))} ${number(document.passed)}/${number(document.graded ?? 0)}${bounds}`]);
+    const bounds =
+      interval === null
+        ? ''
+        : ` ${dim(`[${percent(interval[0])}, ${percent(interval[1])}] at 95 %, ${document.interval_method?.replace('_', ' ')}`)}`;
+    rows.push([
+      'pass rate',
+      `${output.style('bold', percent(document.pass_rate))} ${number(document.passed)}/${number(document.graded ?? 0)}${bounds}`,
+    ]);
   }
   const scores = Object.entries(document.scores).map(([name, score]) => `${printable(name)} ${score.toFixed(3)}`);
   if (scores.length > 0) rows.push(['scores', scores.join(dim(' · '))]);
-  const ends = [`${number(executions.completed)} completed`, ...(['failed', 'timed_out', 'cancelled', 'pending', 'running', 'retry_scheduled', 'waiting'] as const).flatMap((key) => (executions[key] > 0 ? [`${number(executions[key])} ${key.replace('_', ' ')}`] : []))];
+  const ends = [
+    `${number(executions.completed)} completed`,
+    ...(['failed', 'timed_out', 'cancelled', 'pending', 'running', 'retry_scheduled', 'waiting'] as const).flatMap(
+      (key) => (executions[key] > 0 ? [`${number(executions[key])} ${key.replace('_', ' ')}`] : []),
+    ),
+  ];
   rows.push(['executions', `${number(executions.total)} ${dim('=')} ${ends.join(', ')}`]);
   const blamed = Object.entries(faults ?? {}).filter(([, n]) => n > 0);
   if (blamed.length > 0) rows.push(['faults', blamed.map(([name, n]) => `${name} ${number(n)}`).join(', ')]);
   const stale = document.stale_attempts > 0 ? `, ${number(document.stale_attempts)} leases lost and taken over` : '';
   rows.push(['attempts', `${number(document.attempts)}${stale}`]);
-  if (document.duration_ms !== null) rows.push(['duration', `${duration(document.duration_ms)} ${dim(`(${rate(document)}/s)`)}`]);
+  if (document.duration_ms !== null)
+    rows.push(['duration', `${duration(document.duration_ms)} ${dim(`(${rate(document)}/s)`)}`]);
   return table(rows.map(([name, value]) => [`  ${dim(name)}`, value]));
 }
 
@@ -53,7 +80,8 @@ function rate(document: RunDocument): string {
 
 async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, run: RunRow): Promise<ExecutionDocument[]> {
   const found: ExecutionDocument[] = [];
-  const notPassed = (row: { aggregate: string | null }) => row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed;
+  const notPassed = (row: { aggregate: string | null }) =>
+    row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed;
   for await (const execution of describeExecutions(app, run, notPassed)) {
     found.push(execution);
     if (found.length > MOST_SHOWN) break;
@@ -65,19 +93,29 @@ function failingText(failing: readonly ExecutionDocument[], document: RunDocumen
   const shown = failing.slice(0, MOST_SHOWN);
   const rows = shown.map((execution) => {
     const repeat = document.repeats > 1 ? ` #${execution.repeat}` : '';
-    return [`  ${output.style('red', '✗')} ${cut(printable(execution.case_id), 40)}${repeat}`, cut(printable(whyNot(execution)), 110)];
+    return [
+      `  ${output.style('red', '✗')} ${cut(printable(execution.case_id), 40)}${repeat}`,
+      cut(printable(whyNot(execution)), 110),
+    ];
   });
   const total = document.executions.total - document.passed;
-  const more = total > shown.length ? `\n  ${output.style('dim', `… ${number(total - shown.length)} more: proctor show ${document.run_id} --executions --failed`)}` : '';
+  const more =
+    total > shown.length
+      ? `\n  ${output.style('dim', `… ${number(total - shown.length)} more: proctor show ${document.run_id} --executions --failed`)}`
+      : '';
   return `${output.style('bold', `  not passed (${number(total)})`)}\n${table(rows)}${more}`;
 }
 
 /** Why an execution did not pass, in one line. */
 export function whyNot(execution: ExecutionDocument): string {
-  const failed = execution.evaluator_results.find((result) => result.status === 'error') ?? execution.evaluator_results.find((result) => result.status === 'failed' && result.blocking) ?? execution.evaluator_results.find((result) => result.status === 'failed');
+  const failed =
+    execution.evaluator_results.find((result) => result.status === 'error') ??
+    execution.evaluator_results.find((result) => result.status === 'failed' && result.blocking) ??
+    execution.evaluator_results.find((result) => result.status === 'failed');
   if (failed) return `${failed.ref}: ${failed.reason ?? failed.status}`;
   const message = (execution.failure as { message?: unknown } | null)?.message;
-  if (execution.status !== 'completed') return `${execution.status.replace('_', ' ')}${execution.fault === null ? '' : `, ${execution.fault}`}: ${typeof message === 'string' ? message : (execution.reason ?? 'no reason recorded')}`;
+  if (execution.status !== 'completed')
+    return `${execution.status.replace('_', ' ')}${execution.fault === null ? '' : `, ${execution.fault}`}: ${typeof message === 'string' ? message : (execution.reason ?? 'no reason recorded')}`;
   return `score ${execution.aggregate?.score.toFixed(3) ?? 'none'} is too low`;
 }
 

@@ -27,7 +27,8 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     using interruption = onInterrupt(output, (signal) => {
       for (const child of children) child.kill(signal);
     });
-    for (let index = 0; index < options.workers; index += 1) children.push(startWorker(context, run.run_id, index + 1, options));
+    for (let index = 0; index < options.workers; index += 1)
+      children.push(startWorker(context, run.run_id, index + 1, options));
     const worker = new Worker(app, {
       name: `run-${process.pid}`,
       run_ids: [run.run_id],
@@ -40,7 +41,14 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     });
     const shown = new AbortController();
     const title = `${run.run_id}  ${run.cases} cases × ${run.repeats}`;
-    const show = options.quiet ? Promise.resolve() : showProgress(app.store, app.clock, output, { run_id: run.run_id, title, signal: shown.signal, session_id: worker.session_id });
+    const show = options.quiet
+      ? Promise.resolve()
+      : showProgress(app.store, app.clock, output, {
+          run_id: run.run_id,
+          title,
+          signal: shown.signal,
+          session_id: worker.session_id,
+        });
     try {
       await worker.run();
     } finally {
@@ -73,10 +81,19 @@ export function exitCodeOf(run: RunRow): number {
 }
 
 /** Starts `proctor worker` for the run, with this very program. */
-function startWorker(context: CommandContext, runId: string, number: number, options: Working): { kill(signal: NodeJS.Signals): void } {
+function startWorker(
+  context: CommandContext,
+  runId: string,
+  number: number,
+  options: Working,
+): { kill(signal: NodeJS.Signals): void } {
   const main = fileURLToPath(import.meta.url).replace(/work(\.[tj]s)$/, 'main$1');
   const argv = [main, 'worker', '--run', runId, '--name', `worker-${number}`, '--lease-ms', String(options.leaseMs)];
-  const child = spawn(process.execPath, argv, { cwd: context.cwd, env: context.environment as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, argv, {
+    cwd: context.cwd,
+    env: context.environment as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   child.on('error', (error) => context.output.note(`proctor: worker ${number} could not be started: ${error.message}`));
   return { kill: (signal) => void child.kill(signal) };
 }

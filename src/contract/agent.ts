@@ -64,6 +64,7 @@ export interface AgentFailure {
   readonly evidence: unknown;
 }
 
+/** What one call of an agent comes to: an envelope, or a failure that says whose fault it is. */
 export type AgentAnswer = { readonly type: 'envelope'; readonly envelope: Envelope } | AgentFailure;
 
 /** How one call is made: its abort signal, its time limit, and which repeat of the case it is (a replay needs it, the agent does not). */
@@ -103,7 +104,12 @@ export interface AgentKind<Schema extends z.ZodType = z.ZodType> {
 }
 
 /** A failure with the usual defaults. */
-export function agentFailure(fault: AgentFailure['fault'], code: string, message: string, more: Partial<AgentFailure> = {}): AgentFailure {
+export function agentFailure(
+  fault: AgentFailure['fault'],
+  code: string,
+  message: string,
+  more: Partial<AgentFailure> = {},
+): AgentFailure {
   return { timed_out: false, retry_after_ms: null, evidence: null, ...more, type: 'failure', fault, code, message };
 }
 

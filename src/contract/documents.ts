@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { evaluatorReferenceSchema } from './profile.ts';
 import { EVALUATOR_STATUSES, SEVERITIES } from './evaluator.ts';
+import { evaluatorReferenceSchema } from './profile.ts';
 import { EXECUTION_STATUSES, FAULTS, GATE_STATUSES, RUN_STATUSES } from './state.ts';
 
 const count = z.number().int().nonnegative();
@@ -19,7 +19,17 @@ export const runDocumentSchema = z
     agent: z.object({ kind: z.string(), name: z.string(), version: z.string(), provider: z.string().nullable() }),
     dataset: z.object({ dataset_id: z.string(), dataset_version: z.string().nullable(), cases: count }),
     repeats: count,
-    executions: z.object({ total: count, completed: count, failed: count, timed_out: count, cancelled: count, pending: count, running: count, retry_scheduled: count, waiting: count }),
+    executions: z.object({
+      total: count,
+      completed: count,
+      failed: count,
+      timed_out: count,
+      cancelled: count,
+      pending: count,
+      running: count,
+      retry_scheduled: count,
+      waiting: count,
+    }),
     faults: z.record(z.enum(FAULTS), count).nullable(),
     graded: count.nullable(),
     passed: count,
@@ -54,7 +64,14 @@ export const executionDocumentSchema = z
     fault: z.enum(FAULTS).nullable(),
     /** Code of the failure that ended the execution, or null. */
     reason: z.string().nullable(),
-    aggregate: z.object({ passed: z.boolean(), score: z.number(), dimensions: z.record(z.string(), z.number()), blocking_failures: z.array(z.string()) }).nullable(),
+    aggregate: z
+      .object({
+        passed: z.boolean(),
+        score: z.number(),
+        dimensions: z.record(z.string(), z.number()),
+        blocking_failures: z.array(z.string()),
+      })
+      .nullable(),
     attempts: count,
     evaluator_results: z.array(
       z.object({
@@ -70,5 +87,8 @@ export const executionDocumentSchema = z
     output: z.json(),
     failure: z.json(),
   })
-  .meta({ id: 'execution_document', description: 'One execution: what show RUN --executions --json prints, a line each' });
+  .meta({
+    id: 'execution_document',
+    description: 'One execution: what show RUN --executions --json prints, a line each',
+  });
 export type ExecutionDocument = z.output<typeof executionDocumentSchema>;

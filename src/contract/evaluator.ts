@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Envelope } from './agent.ts';
 
+/** How bad a finding is; it informs and filters, and decides nothing by itself. */
 export const SEVERITIES = ['none', 'low', 'medium', 'high', 'critical'] as const;
 export const EVALUATOR_STATUSES = ['passed', 'failed', 'error', 'skipped'] as const;
 

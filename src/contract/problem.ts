@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   run_failed: { title: 'The run failed', exit: 3, status: 500 },
   internal: { title: 'Proctor failed', exit: 3, status: 500 },
 } as const satisfies Record<string, { title: string; exit: number; status: number }>;
+/** The code of an error, as `--json` shows it. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 const MARK = Symbol.for('proctor.error');
@@ -42,7 +43,11 @@ export class ProctorError extends Error {
   readonly diagnostics: readonly Diagnostic[];
   readonly [MARK] = true;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; diagnostics?: readonly Diagnostic[] } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; diagnostics?: readonly Diagnostic[] } = {},
+  ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'ProctorError';
     this.code = code;
@@ -70,7 +75,14 @@ export function problemOf(error: unknown): ProblemDocument {
   const code: ErrorCode = ProctorError.is(error) ? error.code : 'internal';
   const { title, status } = ERROR_CODES[code];
   const detail = error instanceof Error ? error.message : String(error);
-  return { type: `urn:proctor:problem:${code}`, title, status, code, detail, errors: ProctorError.is(error) ? error.diagnostics : [] };
+  return {
+    type: `urn:proctor:problem:${code}`,
+    title,
+    status,
+    code,
+    detail,
+    errors: ProctorError.is(error) ? error.diagnostics : [],
+  };
 }
 
 /** A diagnostic with the fields that are known; the rest are null. */

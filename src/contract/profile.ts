@@ -9,7 +9,10 @@ const name = z.string().min(1).max(200);
 function withDurations(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const record = { ...value } as Record<string, unknown>;
-  for (const [suffix, factor] of [['_secs', 1000], ['_minutes', 60_000]] as const) {
+  for (const [suffix, factor] of [
+    ['_secs', 1000],
+    ['_minutes', 60_000],
+  ] as const) {
     for (const key of Object.keys(record)) {
       const amount = record[key];
       if (!key.endsWith(suffix) || typeof amount !== 'number') continue;
@@ -20,6 +23,7 @@ function withDurations(value: unknown): unknown {
   return record;
 }
 
+/** Which cases of the dataset a run takes, as a profile writes it. */
 export const selectSchema = z
   .strictObject({
     tags_any: z.array(z.string()).default([]).describe('Only cases with at least one of these tags'),
@@ -49,17 +53,22 @@ export const agentBaseSchema = z.looseObject({
     .default(null)
     .describe('USD per million tokens'),
 });
+/** Names of the members that every agent has; the others belong to its kind. */
 export const AGENT_BASE_MEMBERS: readonly string[] = Object.keys(agentBaseSchema.shape);
 
 const defaultsSchema = z.preprocess(
   withDurations,
-  z
-    .strictObject({
-      max_attempts: count.max(100).default(1).describe('Attempts charged to the agent, per execution'),
-      request_timeout_ms: milliseconds.default(60_000).describe('Time for one call of the agent (request_timeout_secs is accepted)'),
-      fail_on_any_blocking_failure: z.boolean().default(true),
-      min_execution_score: unit.nullable().default(null).describe('An execution passes from this score on; null: when no evaluator failed'),
-    }),
+  z.strictObject({
+    max_attempts: count.max(100).default(1).describe('Attempts charged to the agent, per execution'),
+    request_timeout_ms: milliseconds
+      .default(60_000)
+      .describe('Time for one call of the agent (request_timeout_secs is accepted)'),
+    fail_on_any_blocking_failure: z.boolean().default(true),
+    min_execution_score: unit
+      .nullable()
+      .default(null)
+      .describe('An execution passes from this score on; null: when no evaluator failed'),
+  }),
 );
 
 const limitsSchema = z.preprocess(
@@ -91,12 +100,25 @@ const limitsSchema = z.preprocess(
 );
 
 const retrySchema = z.strictObject({
-  infrastructure: z.number().int().nonnegative().max(100).default(5).describe('Retries of infrastructure faults, per execution'),
-  agent_errors: z.boolean().default(false).describe('Retry agent faults up to max_attempts; every attempt stays visible'),
-  grader: z.number().int().nonnegative().max(100).default(2).describe('Retries of evaluators that erred, on the kept envelope'),
-  backoff: z
-    .strictObject({ base_ms: milliseconds.default(2_000), cap_ms: milliseconds.default(300_000) })
-    .prefault({}),
+  infrastructure: z
+    .number()
+    .int()
+    .nonnegative()
+    .max(100)
+    .default(5)
+    .describe('Retries of infrastructure faults, per execution'),
+  agent_errors: z
+    .boolean()
+    .default(false)
+    .describe('Retry agent faults up to max_attempts; every attempt stays visible'),
+  grader: z
+    .number()
+    .int()
+    .nonnegative()
+    .max(100)
+    .default(2)
+    .describe('Retries of evaluators that erred, on the kept envelope'),
+  backoff: z.strictObject({ base_ms: milliseconds.default(2_000), cap_ms: milliseconds.default(300_000) }).prefault({}),
 });
 
 const persistenceSchema = z.strictObject({
@@ -143,9 +165,11 @@ export type CaseGroup = z.output<typeof caseGroupSchema>;
 /** One condition of the gate: a metric, at a point or by an interval bound, with its minimum or maximum. */
 export const gateConditionSchema = z
   .strictObject({
-    metric: z.string().regex(/^(pass_rate|pass_rate_strict|pass_hat_k|pass_at_k|mean_score|infra_rate|dimension\..+)$/, {
-      error: 'must be pass_rate, pass_rate_strict, mean_score, infra_rate, pass_at_k, pass_hat_k or dimension.NAME',
-    }),
+    metric: z
+      .string()
+      .regex(/^(pass_rate|pass_rate_strict|pass_hat_k|pass_at_k|mean_score|infra_rate|dimension\..+)$/, {
+        error: 'must be pass_rate, pass_rate_strict, mean_score, infra_rate, pass_at_k, pass_hat_k or dimension.NAME',
+      }),
     k: count.nullable().default(null),
     bound: z.enum(['point', 'lower', 'upper']).default('point'),
     confidence: z.number().gt(0).lt(1).default(0.95),
@@ -153,13 +177,19 @@ export const gateConditionSchema = z
     max: unit.nullable().default(null),
   })
   .refine((condition) => condition.min !== null || condition.max !== null, { error: 'needs `min` or `max`' })
-  .refine((condition) => !/^pass_(hat|at)_k$/.test(condition.metric) || condition.k !== null, { error: 'pass_at_k and pass_hat_k need `k`' });
+  .refine((condition) => !/^pass_(hat|at)_k$/.test(condition.metric) || condition.k !== null, {
+    error: 'pass_at_k and pass_hat_k need `k`',
+  });
 export type GateCondition = z.output<typeof gateConditionSchema>;
 
+/** The gate, as a profile writes it. */
 export const gateSchema = z.strictObject({
   min_cases: z.number().int().nonnegative().default(0).describe('Fewer graded cases: inconclusive'),
   max_infra_rate: unit.default(0.05).describe('A larger share of infrastructure or grader faults: inconclusive'),
-  all: z.array(gateConditionSchema).default([]).describe('Every condition must hold; none given: no blocking failure and pass rate 1'),
+  all: z
+    .array(gateConditionSchema)
+    .default([])
+    .describe('Every condition must hold; none given: no blocking failure and pass rate 1'),
   baseline: z.json().nullable().default(null),
 });
 /** The run's verdict by policy. */

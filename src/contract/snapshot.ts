@@ -11,7 +11,12 @@ export interface CodeDigest {
 export interface Snapshot {
   readonly format: 'proctor/snapshot/1';
   readonly profile: Profile;
-  readonly dataset: { readonly dataset_id: string; readonly dataset_version: string | null; readonly cases: number; readonly plan_digest: string };
+  readonly dataset: {
+    readonly dataset_id: string;
+    readonly dataset_version: string | null;
+    readonly cases: number;
+    readonly plan_digest: string;
+  };
   /** Resolved evaluators by ref: the version that grades. */
   readonly evaluators: readonly { readonly ref: string; readonly digest: string | null }[];
   readonly code: readonly CodeDigest[];

@@ -1,14 +1,27 @@
+/** States of a run (DESIGN §5). */
 export const RUN_STATUSES = ['pending', 'running', 'finalizing', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** States of a gate; unknown until the run has completed. */
 export const GATE_STATUSES = ['unknown', 'pass', 'fail', 'inconclusive'] as const;
 export type GateStatus = (typeof GATE_STATUSES)[number];
 
-export const EXECUTION_STATUSES = ['pending', 'running', 'retry_scheduled', 'waiting', 'completed', 'failed', 'timed_out', 'cancelled'] as const;
+/** States of an execution. */
+export const EXECUTION_STATUSES = [
+  'pending',
+  'running',
+  'retry_scheduled',
+  'waiting',
+  'completed',
+  'failed',
+  'timed_out',
+  'cancelled',
+] as const;
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 /** How an execution may end. */
 export type TerminalStatus = Extract<ExecutionStatus, 'completed' | 'failed' | 'timed_out' | 'cancelled'>;
 
+/** States of an attempt. */
 export const ATTEMPT_STATUSES = [
   'pending',
   'running',
@@ -28,5 +41,6 @@ export type AttemptEnd = Exclude<AttemptStatus, 'pending' | 'running' | 'suspend
 export const FAULTS = ['infrastructure', 'agent', 'grader', 'policy', 'cancelled'] as const;
 export type Fault = (typeof FAULTS)[number];
 
+/** States of an outbox delivery. */
 export const DELIVERY_STATUSES = ['pending', 'published', 'failed', 'dead'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

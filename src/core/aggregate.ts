@@ -18,10 +18,16 @@ const UNDECLARED: DimensionPolicy = { method: 'weighted_mean', blocking: false, 
  * score is given, skipped leaves the weights, the execution's score is the weighted mean of the dimensions with weight > 0.
  * When every evaluator was skipped nothing was shown, so the execution does not pass.
  */
-export function aggregate(group: CaseGroup, defaults: Profile['defaults'], results: readonly EvaluatorResult[]): Aggregate {
+export function aggregate(
+  group: CaseGroup,
+  defaults: Profile['defaults'],
+  results: readonly EvaluatorResult[],
+): Aggregate {
   const graded = results.filter((result) => result.status !== 'skipped');
   const dimensions: Record<string, number> = {};
-  const blocking: string[] = graded.filter((result) => result.blocking && result.status === 'failed').map((result) => result.ref);
+  const blocking: string[] = graded
+    .filter((result) => result.blocking && result.status === 'failed')
+    .map((result) => result.ref);
   for (const name of dimensionsOf(group)) {
     const policy = group.aggregation.dimensions[name] ?? UNDECLARED;
     const members = graded.filter((result) => result.dimension === name);
@@ -32,7 +38,10 @@ export function aggregate(group: CaseGroup, defaults: Profile['defaults'], resul
   }
   const score = executionScore(group, dimensions);
   const blocked = defaults.fail_on_any_blocking_failure && blocking.length > 0;
-  const enough = defaults.min_execution_score === null ? graded.every((result) => result.status === 'passed') : score >= defaults.min_execution_score;
+  const enough =
+    defaults.min_execution_score === null
+      ? graded.every((result) => result.status === 'passed')
+      : score >= defaults.min_execution_score;
   return { passed: graded.length > 0 && !blocked && enough, score, dimensions, blocking_failures: blocking };
 }
 
@@ -50,14 +59,20 @@ export function dimensionsOf(group: CaseGroup): string[] {
 function dimensionScore(policy: DimensionPolicy, members: readonly EvaluatorResult[]): number {
   const scores = members.map(scoreOf);
   if (policy.method === 'min_score') return Math.min(...scores);
-  return weightedMean(scores, members.map((member) => member.weight));
+  return weightedMean(
+    scores,
+    members.map((member) => member.weight),
+  );
 }
 
 function executionScore(group: CaseGroup, dimensions: Readonly<Record<string, number>>): number {
   const names = Object.keys(dimensions);
   if (names.length === 0) return 0;
   const weights = names.map((name) => (group.aggregation.dimensions[name] ?? UNDECLARED).weight);
-  return weightedMean(names.map((name) => dimensions[name] ?? 0), weights);
+  return weightedMean(
+    names.map((name) => dimensions[name] ?? 0),
+    weights,
+  );
 }
 
 /** Weights that are all zero weigh nothing against each other: the plain mean. */

@@ -10,7 +10,12 @@ export interface BackoffPolicy {
  * Milliseconds before retry `failures` (from 1): min(cap, base·2^(n−1))·(0.5 + 0.5u), with u the first 53 bits of a hash of
  * (execution, attempt, seed), so that every node computes the same wait (CONTRACTS, faults). `Retry-After` is a floor.
  */
-export function backoffMs(policy: BackoffPolicy, failures: number, key: string, retryAfterMs: number | null = null): number {
+export function backoffMs(
+  policy: BackoffPolicy,
+  failures: number,
+  key: string,
+  retryAfterMs: number | null = null,
+): number {
   const exponent = Math.min(failures - 1, 40);
   const full = Math.min(policy.cap_ms, policy.base_ms * 2 ** exponent);
   const u = Number.parseInt(hash('sha256', `proctor/backoff/1\n${key}`, 'hex').slice(0, 13), 16) / 2 ** 52;

@@ -10,6 +10,7 @@ export interface Failure {
   readonly retry_after_ms: number | null;
 }
 
+/** What follows a failed attempt: another one after a delay, or the end. */
 export type Decision =
   | { readonly type: 'retry'; readonly attempt_status: AttemptEnd; readonly delay_ms: number }
   | { readonly type: 'end'; readonly attempt_status: AttemptEnd; readonly status: TerminalStatus };
@@ -18,11 +19,21 @@ export type Decision =
 export const MAX_LEASE_LOSSES = 5;
 
 /** What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request. */
-export function decide(failure: Failure, before: FailureCounts, profile: Pick<Profile, 'retry' | 'defaults'>, backoffKey: string): Decision {
-  const attempt_status: AttemptEnd = failure.fault === 'grader' ? 'failed_evaluation' : failure.timed_out ? 'timed_out' : 'failed_agent_call';
+export function decide(
+  failure: Failure,
+  before: FailureCounts,
+  profile: Pick<Profile, 'retry' | 'defaults'>,
+  backoffKey: string,
+): Decision {
+  const attempt_status: AttemptEnd =
+    failure.fault === 'grader' ? 'failed_evaluation' : failure.timed_out ? 'timed_out' : 'failed_agent_call';
   const failures = before[failure.fault] + 1;
   if (failures <= budget(failure.fault, profile)) {
-    return { type: 'retry', attempt_status, delay_ms: backoffMs(profile.retry.backoff, failures, backoffKey, failure.retry_after_ms) };
+    return {
+      type: 'retry',
+      attempt_status,
+      delay_ms: backoffMs(profile.retry.backoff, failures, backoffKey, failure.retry_after_ms),
+    };
   }
   return { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
 }

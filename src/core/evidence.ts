@@ -1,8 +1,9 @@
-import { canonicalJson, digest, digestText } from '../lib/canonical-json.ts';
 import type { Envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
+import { canonicalJson, digest, digestText } from '../lib/canonical-json.ts';
 import type { Aggregate } from './aggregate.ts';
 
+/** The kinds of evidence rows. */
 export const EVIDENCE_KINDS = ['envelope', 'evaluator_result', 'failure'] as const;
 /** What one evidence row records. */
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
@@ -25,7 +26,10 @@ export interface EvidencePlace {
 
 /** The hash of one evidence row: over the row before it in the same attempt ('' at the start), its place and its content. */
 export function evidenceHash(previous: string, at: EvidencePlace, item: EvidenceItem): string {
-  return digestText('proctor/evidence/1', JSON.stringify([previous, at.run_id, at.ordinal, at.attempt, at.seq, item.kind, item.artifact, item.body]));
+  return digestText(
+    'proctor/evidence/1',
+    JSON.stringify([previous, at.run_id, at.ordinal, at.attempt, at.seq, item.kind, item.artifact, item.body]),
+  );
 }
 
 /** Everything an attempt row says, as it is sealed at its end. */
@@ -80,7 +84,17 @@ export interface ResultRecord {
 
 /** The hash of a result: over the seal of its last attempt and every column; a leaf of the run's Merkle tree. */
 export function resultHash(seal: string, row: ResultRecord): string {
-  const fields = [seal, row.run_id, row.ordinal, row.attempt, row.status, row.fault, row.aggregate, row.content, row.finished_at];
+  const fields = [
+    seal,
+    row.run_id,
+    row.ordinal,
+    row.attempt,
+    row.status,
+    row.fault,
+    row.aggregate,
+    row.content,
+    row.finished_at,
+  ];
   return digestText('proctor/result/1', JSON.stringify(fields));
 }
 
@@ -97,7 +111,10 @@ export interface EventRecord {
 
 /** The hash of an event: over the event before it in its run and every column. */
 export function eventHash(previous: string, row: EventRecord): string {
-  return digestText('proctor/event/1', JSON.stringify([previous, row.run_id, row.seq, row.type, row.at, row.ordinal, row.attempt, row.body]));
+  return digestText(
+    'proctor/event/1',
+    JSON.stringify([previous, row.run_id, row.seq, row.type, row.at, row.ordinal, row.attempt, row.body]),
+  );
 }
 
 /** Everything a late evidence row says: what a worker sent after its lease was taken. */
@@ -114,7 +131,16 @@ export interface LateRecord {
 
 /** The hash of a late evidence row; the event that tells of it carries it. */
 export function lateHash(row: LateRecord): string {
-  const fields = [row.run_id, row.late_seq, row.ordinal, row.attempt, row.lease_id, row.verb, row.body, row.received_at];
+  const fields = [
+    row.run_id,
+    row.late_seq,
+    row.ordinal,
+    row.attempt,
+    row.lease_id,
+    row.verb,
+    row.body,
+    row.received_at,
+  ];
   return digestText('proctor/late/1', JSON.stringify(fields));
 }
 
@@ -139,22 +165,29 @@ export function envelopeContent(envelope: Envelope): string {
 
 /** The content digest of one execution; ids, instants, workers, attempts and durations are provenance and stay out. */
 export function executionContent(content: ExecutionContent): string {
-  const results = content.evaluator_results.map(({ index, ref, dimension, blocking, weight, status, severity, score, reason, evidence }) => ({
-    index,
-    ref,
-    dimension,
-    blocking,
-    weight,
-    status,
-    severity,
-    score,
-    reason,
-    evidence,
-  }));
+  const results = content.evaluator_results.map(
+    ({ index, ref, dimension, blocking, weight, status, severity, score, reason, evidence }) => ({
+      index,
+      ref,
+      dimension,
+      blocking,
+      weight,
+      status,
+      severity,
+      score,
+      reason,
+      evidence,
+    }),
+  );
   return digestText('proctor/execution/1', canonicalJson({ ...content, evaluator_results: results }));
 }
 
 /** The evidence root of a run: what a verdict rests on, in one digest; `--expect ROOT` compares with it. */
-export function evidenceRoot(parts: { snapshot_digest: string; merkle_root: string; event_head: string; finished_at: number }): string {
+export function evidenceRoot(parts: {
+  snapshot_digest: string;
+  merkle_root: string;
+  event_head: string;
+  finished_at: number;
+}): string {
   return digest('proctor/root/1', parts);
 }

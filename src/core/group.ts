@@ -16,10 +16,16 @@ export function groupOf(groups: readonly CaseGroup[], item: Case): number | Diag
   if (matching.length === 1) return matching[0] ?? 0;
   const about = `task_type \`${item.task_type}\`, tags [${item.tags.join(', ')}]`;
   if (matching.length === 0) {
-    return diagnostic(`no case group takes case \`${item.id}\` (${about})`, { field: 'case_group', hint: 'widen an `applies_to`, or name the `case_group` in the case' });
+    return diagnostic(`no case group takes case \`${item.id}\` (${about})`, {
+      field: 'case_group',
+      hint: 'widen an `applies_to`, or name the `case_group` in the case',
+    });
   }
   const names = matching.map((index) => groups[index]?.id).join(' and ');
-  return diagnostic(`case \`${item.id}\` (${about}) is taken by ${names}`, { field: 'case_group', hint: 'narrow one `applies_to`, or name the `case_group` in the case' });
+  return diagnostic(`case \`${item.id}\` (${about}) is taken by ${names}`, {
+    field: 'case_group',
+    hint: 'narrow one `applies_to`, or name the `case_group` in the case',
+  });
 }
 
 function applies({ applies_to: rule }: CaseGroup, item: Case): boolean {
@@ -36,7 +42,13 @@ export function profileProblems(profile: Profile): Diagnostic[] {
   const seen = new Set<string>();
   profile.case_groups.forEach((group, index) => {
     const at = `case_groups[${index}]`;
-    if (seen.has(group.id)) problems.push(diagnostic(`case group \`${group.id}\` stands twice`, { field: `${at}.id`, hint: 'give each group its own id' }));
+    if (seen.has(group.id))
+      problems.push(
+        diagnostic(`case group \`${group.id}\` stands twice`, {
+          field: `${at}.id`,
+          hint: 'give each group its own id',
+        }),
+      );
     seen.add(group.id);
     const dimensions = new Set(group.evaluators.map((evaluator) => evaluator.dimension));
     for (const name of Object.keys(group.aggregation.dimensions)) {
@@ -54,13 +66,28 @@ export function profileProblems(profile: Profile): Diagnostic[] {
     const name = condition.metric.startsWith('dimension.') ? condition.metric.slice('dimension.'.length) : null;
     const field = `gate.all[${index}]`;
     if (name !== null && !all.has(name)) {
-      problems.push(diagnostic(`no evaluator scores dimension \`${name}\``, { field: `${field}.metric`, hint: `dimensions: ${[...all].sort().join(', ')}` }));
+      problems.push(
+        diagnostic(`no evaluator scores dimension \`${name}\``, {
+          field: `${field}.metric`,
+          hint: `dimensions: ${[...all].sort().join(', ')}`,
+        }),
+      );
     }
     if (condition.bound !== 'point' && !/^(pass_rate|mean_score|dimension\..+)$/.test(condition.metric)) {
-      problems.push(diagnostic(`\`${condition.metric}\` has no interval`, { field: `${field}.bound`, hint: 'use `bound: point`, or pass_rate, mean_score or dimension.NAME' }));
+      problems.push(
+        diagnostic(`\`${condition.metric}\` has no interval`, {
+          field: `${field}.bound`,
+          hint: 'use `bound: point`, or pass_rate, mean_score or dimension.NAME',
+        }),
+      );
     }
     if (condition.k !== null && condition.k > profile.repeats) {
-      problems.push(diagnostic(`k is ${condition.k}, but each case runs ${profile.repeats} times`, { field: `${field}.k`, hint: `raise \`repeats\` to ${condition.k} or more` }));
+      problems.push(
+        diagnostic(`k is ${condition.k}, but each case runs ${profile.repeats} times`, {
+          field: `${field}.k`,
+          hint: `raise \`repeats\` to ${condition.k} or more`,
+        }),
+      );
     }
   });
   return [...problems, ...laterProblems(profile)];
@@ -79,5 +106,10 @@ function laterProblems(profile: Profile): Diagnostic[] {
   ];
   return later
     .filter(([, used]) => used)
-    .map(([field]) => diagnostic(`\`${field}\` is not enforced by this version yet`, { field, hint: 'take it out to run now; Proctor does not accept what it would not keep' }));
+    .map(([field]) =>
+      diagnostic(`\`${field}\` is not enforced by this version yet`, {
+        field,
+        hint: 'take it out to run now; Proctor does not accept what it would not keep',
+      }),
+    );
 }

@@ -12,7 +12,9 @@ export function defineMachine<const Next extends Readonly<Record<string, readonl
   readonly next: Next;
 }): Machine<keyof Next & string> {
   for (const [from, states] of Object.entries(machine.next)) {
-    for (const to of states) if (!Object.hasOwn(machine.next, to)) throw new TypeError(`\`${machine.name}\`: \`${from}\` leads to unknown \`${to}\``);
+    for (const to of states)
+      if (!Object.hasOwn(machine.next, to))
+        throw new TypeError(`\`${machine.name}\`: \`${from}\` leads to unknown \`${to}\``);
   }
   return machine as unknown as Machine<keyof Next & string>;
 }

@@ -9,7 +9,11 @@ export class MerkleTree {
 
   add(leaf: string): void {
     let node = { height: 0, hash: digestText('proctor/leaf/1', leaf) };
-    for (let last = this.#pending.at(-1); last !== undefined && last.height === node.height; last = this.#pending.at(-1)) {
+    for (
+      let last = this.#pending.at(-1);
+      last !== undefined && last.height === node.height;
+      last = this.#pending.at(-1)
+    ) {
       this.#pending.pop();
       node = { height: node.height + 1, hash: parent(last.hash, node.hash) };
     }
@@ -18,7 +22,12 @@ export class MerkleTree {
 
   /** The root over the leaves so far; of no leaves, the hash of the empty text. */
   root(): string {
-    return this.#pending.map((node) => node.hash).reduceRight<string | null>((right, left) => (right === null ? left : parent(left, right)), null) ?? digestText('proctor/leaf/1', '');
+    return (
+      this.#pending
+        .map((node) => node.hash)
+        .reduceRight<string | null>((right, left) => (right === null ? left : parent(left, right)), null) ??
+      digestText('proctor/leaf/1', '')
+    );
   }
 }
 

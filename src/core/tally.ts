@@ -60,7 +60,8 @@ export class Tally {
     this.#current.rows.push(outcome);
     if (outcome.aggregate === null) return;
     this.#addTo(this.#sums, 'mean_score', outcome.aggregate.score);
-    for (const [name, score] of Object.entries(outcome.aggregate.dimensions)) this.#addTo(this.#sums, `dimension.${name}`, score);
+    for (const [name, score] of Object.entries(outcome.aggregate.dimensions))
+      this.#addTo(this.#sums, `dimension.${name}`, score);
   }
 
   /** Closes the last case; call once, after the last outcome. */
@@ -91,7 +92,7 @@ export class Tally {
     const { rows, cluster } = this.#current;
     this.cases += 1;
     for (const metric of this.#wanted) {
-      const values = rows.map((row) => valueOf(metric, row)).filter((value) => value !== null);
+      const values = rows.map((row) => metricOf(metric, row)).filter((value) => value !== null);
       if (values.length === 0) continue;
       const into = this.perCase(metric);
       into.values.push(values.reduce((sum, value) => sum + value, 0) / values.length);
@@ -115,7 +116,7 @@ export class Tally {
   }
 }
 
-function valueOf(metric: string, row: Outcome): number | null {
+function metricOf(metric: string, row: Outcome): number | null {
   if (metric === 'pass_rate') return row.aggregate?.passed === true ? 1 : 0;
   if (metric === 'mean_score') return row.aggregate?.score ?? null;
   return row.aggregate?.dimensions[metric.slice('dimension.'.length)] ?? null;

@@ -20,7 +20,13 @@ export interface Verdict {
   readonly conditions: readonly ConditionResult[];
   readonly cases: number;
   readonly repeats: number;
-  readonly executions: { readonly total: number; readonly completed: number; readonly failed: number; readonly timed_out: number; readonly cancelled: number };
+  readonly executions: {
+    readonly total: number;
+    readonly completed: number;
+    readonly failed: number;
+    readonly timed_out: number;
+    readonly cancelled: number;
+  };
   readonly faults: Readonly<Record<Fault, number>>;
   /** Executions in the denominator: all without infrastructure, grader and cancelled. */
   readonly graded: number;
@@ -46,7 +52,9 @@ export class VerdictBuilder {
     this.#profile = profile;
     this.#snapshotDigest = snapshotDigest;
     const conditions = profile.gate.all;
-    const intervals = conditions.filter((condition) => condition.bound !== 'point').map((condition) => condition.metric);
+    const intervals = conditions
+      .filter((condition) => condition.bound !== 'point')
+      .map((condition) => condition.metric);
     const wanted = new Set(['pass_rate', ...intervals.filter((metric) => /^(mean_score|dimension\.)/.test(metric))]);
     this.#tally = new Tally([...wanted], [...new Set(conditions.flatMap((condition) => condition.k ?? []))]);
   }
@@ -88,14 +96,21 @@ export class VerdictBuilder {
     const { counts, faults, graded, passed, cases } = this.#tally;
     const broken = faults.infrastructure + faults.grader;
     if (counts.total === 0) return ['inconclusive', 'the run has no executions'];
-    if (counts.cancelled > 0) return ['inconclusive', `${counts.cancelled} of ${counts.total} executions were cancelled`];
+    if (counts.cancelled > 0)
+      return ['inconclusive', `${counts.cancelled} of ${counts.total} executions were cancelled`];
     if (broken / counts.total > gate.max_infra_rate) {
-      return ['inconclusive', `${broken} of ${counts.total} executions ended by infrastructure or grader faults, above max_infra_rate ${gate.max_infra_rate}`];
+      return [
+        'inconclusive',
+        `${broken} of ${counts.total} executions ended by infrastructure or grader faults, above max_infra_rate ${gate.max_infra_rate}`,
+      ];
     }
     if (graded === 0) return ['inconclusive', 'no execution was graded'];
-    if (cases < gate.min_cases) return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
+    if (cases < gate.min_cases)
+      return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
     if (gate.all.length === 0) {
-      return passed === graded ? ['pass', `all ${graded} graded executions passed`] : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
+      return passed === graded
+        ? ['pass', `all ${graded} graded executions passed`]
+        : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
     }
     const failed = conditions.find((condition) => condition.holds === false);
     if (failed) return ['fail', describe(failed)];
@@ -107,7 +122,8 @@ export class VerdictBuilder {
   #hold(condition: GateCondition): ConditionResult {
     const value = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
     if (value === null) return { ...condition, value, holds: null };
-    const holds = (condition.min === null || value >= condition.min) && (condition.max === null || value <= condition.max);
+    const holds =
+      (condition.min === null || value >= condition.min) && (condition.max === null || value <= condition.max);
     return { ...condition, value, holds };
   }
 
@@ -132,7 +148,13 @@ export class VerdictBuilder {
     if (metric !== 'pass_rate' && metric !== 'mean_score' && !metric.startsWith('dimension.')) return null;
     const { values, clusters } = this.#tally.perCase(metric);
     const seed = seedOf(this.#snapshotDigest, `${metric}/${confidence}`);
-    return passRateInterval({ values, clusters: this.#tally.clustered ? clusters : null, repeats: this.#profile.repeats, confidence, seed });
+    return passRateInterval({
+      values,
+      clusters: this.#tally.clustered ? clusters : null,
+      repeats: this.#profile.repeats,
+      confidence,
+      seed,
+    });
   }
 
   #method(): 'wilson' | 'cluster_bootstrap' | 'bootstrap' {
@@ -143,11 +165,18 @@ export class VerdictBuilder {
 
 function nameOf(condition: GateCondition): string {
   const metric = condition.k === null ? condition.metric : `${condition.metric} (k=${condition.k})`;
-  return condition.bound === 'point' ? metric : `the ${condition.bound} ${condition.confidence * 100}% bound of ${metric}`;
+  return condition.bound === 'point'
+    ? metric
+    : `the ${condition.bound} ${condition.confidence * 100}% bound of ${metric}`;
 }
 
 function describe(condition: ConditionResult): string {
-  const wanted = [condition.min === null ? null : `≥ ${condition.min}`, condition.max === null ? null : `≤ ${condition.max}`].filter((text) => text !== null).join(' and ');
+  const wanted = [
+    condition.min === null ? null : `≥ ${condition.min}`,
+    condition.max === null ? null : `≤ ${condition.max}`,
+  ]
+    .filter((text) => text !== null)
+    .join(' and ');
   return `${nameOf(condition)} is ${condition.value?.toFixed(4) ?? 'unknown'}, ${condition.holds ? 'as wanted' : 'wanted'} ${wanted}`;
 }
 

@@ -16,6 +16,7 @@ import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
 
+/** What an attempt works with. */
 export interface AttemptDeps {
   readonly store: Store;
   readonly artifacts: ArtifactStore;
@@ -24,7 +25,9 @@ export interface AttemptDeps {
 }
 
 /** How an attempt ended: for good, or with another to follow. */
-export type Ending = { readonly type: 'complete'; readonly completion: Completion } | { readonly type: 'retry'; readonly retry: RetryLater };
+export type Ending =
+  | { readonly type: 'complete'; readonly completion: Completion }
+  | { readonly type: 'retry'; readonly retry: RetryLater };
 
 const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
 
@@ -32,7 +35,12 @@ const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by 
  * One attempt at an execution, from the claim to how it ends: agent → envelope → evaluators → aggregate. Rejects with the
  * signal's reason when the lease is lost or the work is to stop; everything else is an ending.
  */
-export async function executeAttempt(deps: AttemptDeps, context: RunContext, claim: Claim, signal: AbortSignal): Promise<Ending> {
+export async function executeAttempt(
+  deps: AttemptDeps,
+  context: RunContext,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<Ending> {
   const { case: item } = await context.cases.at(claim.ordinal);
   const limit = context.profile.limits.execution.time_ms;
   using limited = linkedSignal(signal, limit ?? undefined, () => new TimeLimit());
@@ -40,15 +48,23 @@ export async function executeAttempt(deps: AttemptDeps, context: RunContext, cla
   const work: Work = { deps, context, claim, item, evidence, signal: limited.signal };
   try {
     const kept = await readKept(deps.artifacts, claim.kept);
-    if (kept !== null) return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
+    if (kept !== null)
+      return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
     const answer = await ask(work);
     return answer.type === 'failure' ? failed(work, answer) : await grade(work, answer);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof TimeLimit) return failed(work, agentFailure('agent', 'time_limit', `limits.execution.time_ms (${limit} ms) was reached`, { timed_out: true }));
+    if (error instanceof TimeLimit)
+      return failed(
+        work,
+        agentFailure('agent', 'time_limit', `limits.execution.time_ms (${limit} ms) was reached`, { timed_out: true }),
+      );
     if (error instanceof LeaseLost || stopsTheRun(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    return failed(work, agentFailure('infrastructure', 'internal', `the worker could not carry out the attempt: ${message}`));
+    return failed(
+      work,
+      agentFailure('infrastructure', 'internal', `the worker could not carry out the attempt: ${message}`),
+    );
   }
 }
 
@@ -59,8 +75,19 @@ function stopsTheRun(error: unknown): boolean {
 
 /** The attempt's ending when its run is cancelled while it is held. */
 export function cancelledEnding(claim: Claim): Completion {
-  const content = executionContent({ status: 'cancelled', fault: 'cancelled', envelope: null, evaluator_results: [], aggregate: null });
-  const end = { attempt_status: 'cancelled', status: 'cancelled', fault: 'cancelled', reason: 'run_cancelled' } as const;
+  const content = executionContent({
+    status: 'cancelled',
+    fault: 'cancelled',
+    envelope: null,
+    evaluator_results: [],
+    aggregate: null,
+  });
+  const end = {
+    attempt_status: 'cancelled',
+    status: 'cancelled',
+    fault: 'cancelled',
+    reason: 'run_cancelled',
+  } as const;
   return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content, evidence: [] };
 }
 
@@ -86,28 +113,42 @@ interface Answer {
 
 async function ask({ deps, context, claim, item, evidence, signal }: Work): Promise<Answer | AgentFailure> {
   const { agent, defaults } = context.profile;
-  const metadata = Object.fromEntries(agent.agent_metadata.filter((key) => Object.hasOwn(item.metadata, key)).map((key) => [key, item.metadata[key]]));
+  const metadata = Object.fromEntries(
+    agent.agent_metadata.filter((key) => Object.hasOwn(item.metadata, key)).map((key) => [key, item.metadata[key]]),
+  );
   const request: AgentRequest = {
     run_id: claim.run_id,
     execution_id: executionId(claim.run_id, claim.ordinal),
     attempt_id: attemptId(claim.run_id, claim.ordinal, claim.attempt),
     attempt_number: claim.attempt,
     agent: { name: agent.name, version: agent.version, provider: agent.provider },
-    case: { case_id: item.id, task_type: item.task_type, input: item.input, context: item.context, tags: item.tags, metadata },
+    case: {
+      case_id: item.id,
+      task_type: item.task_type,
+      input: item.input,
+      context: item.context,
+      tags: item.tags,
+      metadata,
+    },
   };
   const timeout_ms = defaults.request_timeout_ms;
   using hard = linkedSignal(signal, timeout_ms + GRACE_MS, () => new Overrun());
   await context.pace(signal);
   const started = deps.clock.monotonic();
   try {
-    const answer = await untilAborted(context.agent.invoke(request, { signal: hard.signal, timeout_ms, repeat: claim.repeat }), hard.signal);
+    const answer = await untilAborted(
+      context.agent.invoke(request, { signal: hard.signal, timeout_ms, repeat: claim.repeat }),
+      hard.signal,
+    );
     if (answer.type === 'failure') return deps.plugins.redact(answer);
     const latency_ms = Math.round(deps.clock.monotonic() - started);
     const envelope = deps.plugins.redact(answer.envelope);
     return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
   } catch (error) {
-    if (error instanceof Overrun) return agentFailure('agent', 'timeout', `no answer within ${timeout_ms} ms`, { timed_out: true });
-    if (error instanceof TypeError) return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
+    if (error instanceof Overrun)
+      return agentFailure('agent', 'timeout', `no answer within ${timeout_ms} ms`, { timed_out: true });
+    if (error instanceof TypeError)
+      return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
     throw error;
   }
 }
@@ -129,7 +170,8 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');
   const score = aggregate(context.group(item.group), profile.defaults, results);
-  if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed)) rows[0] = evidence.withoutEnvelope(envelope, latency_ms);
+  if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed))
+    rows[0] = evidence.withoutEnvelope(envelope, latency_ms);
   for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
   if (erred) {
     const decision = decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
@@ -144,7 +186,13 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
     reason: null,
     aggregate: canonicalJson(score),
     passed: score.passed,
-    content: executionContent({ status: 'completed', fault: null, envelope: envelopeContent(envelope), evaluator_results: results, aggregate: score }),
+    content: executionContent({
+      status: 'completed',
+      fault: null,
+      envelope: envelopeContent(envelope),
+      evaluator_results: results,
+      aggregate: score,
+    }),
     evidence: rows,
   };
   return { type: 'complete', completion };
@@ -159,18 +207,49 @@ export class LeaseLost extends Error {
 
 function failed(work: Work, failure: AgentFailure): Ending {
   const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
-  return ending(work.claim, decideOn(work, failure), failure.fault, failure.code, [work.evidence.failure(failure)], aggregated);
+  return ending(
+    work.claim,
+    decideOn(work, failure),
+    failure.fault,
+    failure.code,
+    [work.evidence.failure(failure)],
+    aggregated,
+  );
 }
 
 function decideOn({ context, claim }: Work, failure: Failure): Decision {
-  return decide(failure, claim.failures, context.profile, `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|${context.profile.seed}`);
+  return decide(
+    failure,
+    claim.failures,
+    context.profile,
+    `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|${context.profile.seed}`,
+  );
 }
 
-function ending(claim: Claim, decision: Decision, fault: Failure['fault'], reason: string, evidence: readonly EvidenceRow[], aggregated: Aggregate | null): Ending {
+function ending(
+  claim: Claim,
+  decision: Decision,
+  fault: Failure['fault'],
+  reason: string,
+  evidence: readonly EvidenceRow[],
+  aggregated: Aggregate | null,
+): Ending {
   const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence };
   if (decision.type === 'retry') return { type: 'retry', retry: { ...common, delay_ms: decision.delay_ms } };
-  const content = executionContent({ status: decision.status, fault, envelope: null, evaluator_results: [], aggregate: aggregated });
-  const completion: Completion = { ...common, status: decision.status, aggregate: aggregated === null ? null : canonicalJson(aggregated), passed: false, content };
+  const content = executionContent({
+    status: decision.status,
+    fault,
+    envelope: null,
+    evaluator_results: [],
+    aggregate: aggregated,
+  });
+  const completion: Completion = {
+    ...common,
+    status: decision.status,
+    aggregate: aggregated === null ? null : canonicalJson(aggregated),
+    passed: false,
+    content,
+  };
   return { type: 'complete', completion };
 }
 

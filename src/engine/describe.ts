@@ -55,7 +55,11 @@ export async function describeRun(store: Store, run: RunRow): Promise<RunDocumen
 export type ExecutionFilter = (row: ExecutionRow) => boolean;
 
 /** The documents about the executions of a run, in (case_id, repeat) order, streamed. */
-export async function* describeExecutions(deps: { store: Store; artifacts: ArtifactStore }, run: RunRow, filter: ExecutionFilter = () => true): AsyncGenerator<ExecutionDocument> {
+export async function* describeExecutions(
+  deps: { store: Store; artifacts: ArtifactStore },
+  run: RunRow,
+  filter: ExecutionFilter = () => true,
+): AsyncGenerator<ExecutionDocument> {
   for await (const page of allExecutions(deps.store, run.run_id)) {
     const rows = page.filter(filter);
     const ordinals = rows.map((row) => row.ordinal);
@@ -64,7 +68,10 @@ export async function* describeExecutions(deps: { store: Store; artifacts: Artif
     for (const row of rows) {
       const own = (evidence.get(row.ordinal) ?? []).filter((record) => record.attempt === row.attempt);
       const last = attempts.get(row.ordinal)?.at(-1);
-      yield await describeExecution(deps.artifacts, run, row, own, { count: attempts.get(row.ordinal)?.length ?? 0, reason: last?.reason ?? null });
+      yield await describeExecution(deps.artifacts, run, row, own, {
+        count: attempts.get(row.ordinal)?.length ?? 0,
+        reason: last?.reason ?? null,
+      });
     }
   }
 }
@@ -96,7 +103,8 @@ async function describeExecution(
     status: row.status,
     fault: row.fault,
     reason: row.status === 'completed' ? null : attempts.reason,
-    aggregate: row.aggregate === null ? null : (JSON.parse(row.aggregate) as Aggregate as ExecutionDocument['aggregate']),
+    aggregate:
+      row.aggregate === null ? null : (JSON.parse(row.aggregate) as Aggregate as ExecutionDocument['aggregate']),
     attempts: attempts.count,
     evaluator_results: results,
     output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],

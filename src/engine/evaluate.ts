@@ -24,21 +24,44 @@ interface Work {
 }
 
 /** Runs the evaluators that have no result yet, at once, each within its time; an evaluator that throws gives status `error`. */
-export async function evaluate(work: Work, envelope: Envelope, latency_ms: number, evaluators: readonly OpenEvaluator[], kept: readonly EvaluatorResult[]): Promise<Graded[]> {
+export async function evaluate(
+  work: Work,
+  envelope: Envelope,
+  latency_ms: number,
+  evaluators: readonly OpenEvaluator[],
+  kept: readonly EvaluatorResult[],
+): Promise<Graded[]> {
   const graded: Promise<Graded>[] = [];
   for (const open of evaluators) {
     const before = kept.find((result) => result.index === open.index && result.status !== 'error');
-    graded.push(before ? Promise.resolve({ result: before, duration_ms: 0, reused: true }) : run(work, envelope, latency_ms, open));
+    graded.push(
+      before
+        ? Promise.resolve({ result: before, duration_ms: 0, reused: true })
+        : run(work, envelope, latency_ms, open),
+    );
   }
   return await Promise.all(graded);
 }
 
-async function run({ deps, claim, item, signal }: Work, envelope: Envelope, latency_ms: number, open: OpenEvaluator): Promise<Graded> {
+async function run(
+  { deps, claim, item, signal }: Work,
+  envelope: Envelope,
+  latency_ms: number,
+  open: OpenEvaluator,
+): Promise<Graded> {
   const { reference, index, evaluator } = open;
   const started = deps.clock.monotonic();
   const { ref, dimension, blocking, weight, timeout_ms } = reference;
   const input = {
-    case: { case_id: item.id, task_type: item.task_type, input: item.input, expected: item.expected, context: item.context, tags: item.tags, metadata: item.metadata },
+    case: {
+      case_id: item.id,
+      task_type: item.task_type,
+      input: item.input,
+      expected: item.expected,
+      context: item.context,
+      tags: item.tags,
+      metadata: item.metadata,
+    },
     envelope,
     latency_ms,
     run_id: claim.run_id,
@@ -50,7 +73,9 @@ async function run({ deps, claim, item, signal }: Work, envelope: Envelope, late
   try {
     if (evaluator.external) {
       using limited = linkedSignal(signal, timeout_ms, () => new Error(`no finding within ${timeout_ms} ms`));
-      found = deps.plugins.redact(await untilAborted(Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })), limited.signal));
+      found = deps.plugins.redact(
+        await untilAborted(Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })), limited.signal),
+      );
       canonicalJson(found); // what cannot be recorded is the evaluator's error, here and not later
     } else found = await evaluator.evaluate(input, { signal });
   } catch (error) {
@@ -58,6 +83,17 @@ async function run({ deps, claim, item, signal }: Work, envelope: Envelope, late
     found = finding('error', error instanceof Error ? error.message : String(error));
   }
   const { status, severity, score, reason, evidence } = found;
-  const result: EvaluatorResult = { index, ref, dimension, blocking, weight, status, severity, score, reason, evidence };
+  const result: EvaluatorResult = {
+    index,
+    ref,
+    dimension,
+    blocking,
+    weight,
+    status,
+    severity,
+    score,
+    reason,
+    evidence,
+  };
   return { result, duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
 }

@@ -46,7 +46,11 @@ export class EvidenceWriter {
 
   /** The row of an envelope that the policy leaves out: its content digest stands for it. */
   withoutEnvelope(envelope: Envelope, latency_ms: number): EvidenceRow {
-    return { kind: 'envelope', body: canonicalJson({ envelope: null, content: envelopeContent(envelope), latency_ms, reused: false }), artifact: null };
+    return {
+      kind: 'envelope',
+      body: canonicalJson({ envelope: null, content: envelopeContent(envelope), latency_ms, reused: false }),
+      artifact: null,
+    };
   }
 
   async result(result: EvaluatorResult, duration_ms: number, reused: boolean): Promise<EvidenceRow> {
@@ -61,7 +65,11 @@ export class EvidenceWriter {
 
   failure(failure: AgentFailure): EvidenceRow {
     const { fault, code, message, timed_out, retry_after_ms, evidence } = failure;
-    return { kind: 'failure', body: canonicalJson({ fault, code, message, timed_out, retry_after_ms, evidence }), artifact: null };
+    return {
+      kind: 'failure',
+      body: canonicalJson({ fault, code, message, timed_out, retry_after_ms, evidence }),
+      artifact: null,
+    };
   }
 
   async #row(kind: EvidenceRow['kind'], value: unknown): Promise<EvidenceRow> {
@@ -77,7 +85,10 @@ export async function bodyOf(artifacts: ArtifactStore, row: EvidenceRow): Promis
 }
 
 /** The envelope and results that an earlier attempt left, or null when the agent must be asked. */
-export async function readKept(artifacts: ArtifactStore, rows: readonly EvidenceRow[]): Promise<{ envelope: Envelope; latency_ms: number; results: EvaluatorResult[] } | null> {
+export async function readKept(
+  artifacts: ArtifactStore,
+  rows: readonly EvidenceRow[],
+): Promise<{ envelope: Envelope; latency_ms: number; results: EvaluatorResult[] } | null> {
   if (rows.length === 0) return null;
   const results: EvaluatorResult[] = [];
   let kept: EnvelopeBody | null = null;

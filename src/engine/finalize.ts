@@ -31,7 +31,14 @@ export class Concluder {
     this.#content.update(`${canonicalJson([row.case_id, row.repeat, row.content])}\n`);
     this.#tree.add(row.hash ?? '');
     const { case_id, repeat, cluster } = row;
-    this.#verdict.add({ case_id, repeat, cluster, status: row.status as TerminalStatus, fault: row.fault as Fault | null, aggregate });
+    this.#verdict.add({
+      case_id,
+      repeat,
+      cluster,
+      status: row.status as TerminalStatus,
+      fault: row.fault as Fault | null,
+      aggregate,
+    });
   }
 
   end(): Conclusion {
@@ -59,5 +66,10 @@ export async function finalizeRun({ store }: { readonly store: Store }, run: Run
   for await (const page of allExecutions(store, run.run_id)) for (const row of page) concluder.add(row);
   const { verdict, merkle_root } = concluder.end();
   const { gate_status, content_digest } = verdict;
-  return await store.finalize(run.run_id, { gate_status, verdict: canonicalJson(verdict), content_digest, merkle_root });
+  return await store.finalize(run.run_id, {
+    gate_status,
+    verdict: canonicalJson(verdict),
+    content_digest,
+    merkle_root,
+  });
 }

@@ -1,5 +1,5 @@
-import type { RunRow, Store } from '../contract/store.ts';
 import { ProctorError } from '../contract/problem.ts';
+import type { RunRow, Store } from '../contract/store.ts';
 import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { isDead } from '../lib/host.ts';
 import type { AttemptDeps } from './attempt.ts';
@@ -7,6 +7,7 @@ import { finalizeRun } from './finalize.ts';
 import { materializeWindow } from './materialize.ts';
 import { readSnapshot } from './run-context.ts';
 
+/** Which runs to keep, until when, and whom to tell. */
 export interface HousekeepingOptions {
   readonly session_id: string;
   readonly run_ids: readonly string[] | null;
@@ -34,7 +35,9 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   const watch = new ClockWatch(options.lease_ms);
   while (!options.signal.aborted) {
     try {
-      const active = (await deps.store.activeRuns()).filter((run) => options.run_ids === null || options.run_ids.includes(run.run_id));
+      const active = (await deps.store.activeRuns()).filter(
+        (run) => options.run_ids === null || options.run_ids.includes(run.run_id),
+      );
       for (const run of active) {
         if (run.cancel_requested_at !== null) options.cancelled(run.run_id);
         if (await tend(deps, run)) options.changed();
@@ -43,7 +46,11 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
       const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
       if (due && watch.trusts(clock.now(), now)) {
         reaped = now;
-        const taken = await deps.store.reap({ dead_sessions: await deadSessions(deps.store, options), limit: REAP_BATCH, max_losses: MAX_LEASE_LOSSES });
+        const taken = await deps.store.reap({
+          dead_sessions: await deadSessions(deps.store, options),
+          limit: REAP_BATCH,
+          max_losses: MAX_LEASE_LOSSES,
+        });
         if (taken.length > 0) options.changed();
       }
     } catch (error) {
@@ -73,14 +80,17 @@ async function guarded(deps: AttemptDeps, run: RunRow, step: () => Promise<boole
   try {
     return await step();
   } catch (error) {
-    if (!ProctorError.is(error) || !['artifact_missing', 'artifact_corrupt', 'store_altered'].includes(error.code)) throw error;
+    if (!ProctorError.is(error) || !['artifact_missing', 'artifact_corrupt', 'store_altered'].includes(error.code))
+      throw error;
     return await deps.store.failRun(run.run_id, error.message);
   }
 }
 
 async function deadSessions(store: Store, { session_id }: HousekeepingOptions): Promise<string[]> {
   const live = await store.liveSessions(0);
-  return live.filter((session) => session.session_id !== session_id && isDead(session)).map((session) => session.session_id);
+  return live
+    .filter((session) => session.session_id !== session_id && isDead(session))
+    .map((session) => session.session_id);
 }
 
 /** Notices that the machine slept or its clock was set: then leases look old that are not, and one lease time is let pass. */
@@ -95,7 +105,8 @@ class ClockWatch {
 
   trusts(wall: number, monotonic: number): boolean {
     const offset = wall - monotonic;
-    if (this.#offset !== null && offset - this.#offset > this.#leaseMs / 2) this.#distrustUntil = monotonic + this.#leaseMs;
+    if (this.#offset !== null && offset - this.#offset > this.#leaseMs / 2)
+      this.#distrustUntil = monotonic + this.#leaseMs;
     this.#offset = offset;
     return monotonic >= this.#distrustUntil;
   }

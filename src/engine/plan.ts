@@ -1,7 +1,7 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Case, DatasetReader } from '../contract/case.ts';
-import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Plugins } from '../contract/ports.ts';
+import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Profile, Select } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import { groupOf } from '../core/group.ts';
@@ -17,11 +17,16 @@ export interface Plan {
   readonly cases: number;
 }
 
+/** What is planned: the profile, its folder, the dataset and the selection. */
 export interface PlanInput {
   readonly profile: Profile;
   readonly base_dir: string;
   /** Absolute path of the dataset, and as the user wrote it. */
-  readonly dataset: { readonly path: string; readonly shown_path: string; readonly fields: Readonly<Record<string, string>> };
+  readonly dataset: {
+    readonly path: string;
+    readonly shown_path: string;
+    readonly fields: Readonly<Record<string, string>>;
+  };
   readonly select: Select;
   readonly signal: AbortSignal;
 }
@@ -46,18 +51,31 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
     format: 'proctor/snapshot/1',
     profile: { ...input.profile, dataset: null },
     dataset: { ...reader.identity(), cases, plan_digest },
-    evaluators: input.profile.case_groups.flatMap((group) => group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null }))),
+    evaluators: input.profile.case_groups.flatMap((group) =>
+      group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null })),
+    ),
     code: await plugins.code(input.profile, input.base_dir),
   };
-  return { snapshot, snapshot_digest: digest('proctor/snapshot/1', snapshot), snapshot_json: canonicalJson(snapshot), plan_digest, cases };
+  return {
+    snapshot,
+    snapshot_digest: digest('proctor/snapshot/1', snapshot),
+    snapshot_json: canonicalJson(snapshot),
+    plan_digest,
+    cases,
+  };
 }
 
-async function writeCases(reader: DatasetReader, artifacts: ArtifactStore, input: PlanInput, problems: Problems): Promise<{ chunks: string[]; cases: number }> {
+async function writeCases(
+  reader: DatasetReader,
+  artifacts: ArtifactStore,
+  input: PlanInput,
+  problems: Problems,
+): Promise<{ chunks: string[]; cases: number }> {
   const { profile, select } = input;
   const seen = new KeySet();
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
   const chunks: string[] = [];
-  let lines: string[] = [];
+  const lines: string[] = [];
   let cases = 0;
   for await (const item of reader.items) {
     input.signal.throwIfAborted();
@@ -68,7 +86,13 @@ async function writeCases(reader: DatasetReader, artifacts: ArtifactStore, input
     const { place } = item;
     const first = seen.add(item.case.id, place.line ?? 0);
     if (first !== null) {
-      problems.add(diagnostic(`case id \`${item.case.id}\` stands twice${first > 0 ? `, first in line ${first}` : ''}`, { ...place, field: 'id', hint: 'give every case its own id' }));
+      problems.add(
+        diagnostic(`case id \`${item.case.id}\` stands twice${first > 0 ? `, first in line ${first}` : ''}`, {
+          ...place,
+          field: 'id',
+          hint: 'give every case its own id',
+        }),
+      );
       continue;
     }
     const group = groupOf(profile.case_groups, item.case);
@@ -85,14 +109,31 @@ async function writeCases(reader: DatasetReader, artifacts: ArtifactStore, input
   }
   if (lines.length > 0 && problems.count === 0) chunks.push(await artifacts.put(lines.join('\n')));
   for (const id of wanted ?? []) {
-    if (select.limit === null) problems.add(diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, { file: input.dataset.shown_path, hint: 'check `--case` or `dataset.select.cases`' }));
+    if (select.limit === null)
+      problems.add(
+        diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, {
+          file: input.dataset.shown_path,
+          hint: 'check `--case` or `dataset.select.cases`',
+        }),
+      );
   }
   return { chunks, cases };
 }
 
 function plannedCase(item: Case, group: number): PlannedCase {
   const { id, task_type, input, expected, context, tags, metadata, cluster } = item;
-  return { id, task_type, group, input, expected, context, tags, metadata, cluster, case_content: digest('proctor/case/1', { task_type, input, expected, context }) };
+  return {
+    id,
+    task_type,
+    group,
+    input,
+    expected,
+    context,
+    tags,
+    metadata,
+    cluster,
+    case_content: digest('proctor/case/1', { task_type, input, expected, context }),
+  };
 }
 
 function selected(item: Case, select: Select, wanted: ReadonlySet<string> | null): boolean {
@@ -102,7 +143,9 @@ function selected(item: Case, select: Select, wanted: ReadonlySet<string> | null
 
 function emptyMessage({ dataset, select }: PlanInput): string {
   const chosen = select.tags_any.length > 0 || select.cases.length > 0;
-  return chosen ? `no case of \`${dataset.shown_path}\` is selected; check the tags and case ids` : `\`${dataset.shown_path}\` holds no cases`;
+  return chosen
+    ? `no case of \`${dataset.shown_path}\` is selected; check the tags and case ids`
+    : `\`${dataset.shown_path}\` holds no cases`;
 }
 
 /** Problems in the order found, counted to the end and kept up to a bound. */
@@ -118,6 +161,10 @@ class Problems {
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > this.#kept.length ? `, the first ${this.#kept.length} follow` : '';
-    throw new ProctorError('invalid_input', `${this.count} problem${this.count === 1 ? '' : 's'}${more}; nothing was created`, { diagnostics: this.#kept });
+    throw new ProctorError(
+      'invalid_input',
+      `${this.count} problem${this.count === 1 ? '' : 's'}${more}; nothing was created`,
+      { diagnostics: this.#kept },
+    );
   }
 }

@@ -1,8 +1,8 @@
 import type { Agent } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Evaluator } from '../contract/evaluator.ts';
-import { ProctorError } from '../contract/problem.ts';
 import type { Plugins } from '../contract/ports.ts';
+import { ProctorError } from '../contract/problem.ts';
 import type { CaseGroup, EvaluatorReference, Profile } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import type { RunRow, Store } from '../contract/store.ts';
@@ -21,10 +21,17 @@ export interface OpenEvaluator {
 /** Reads the frozen snapshot of a run and checks that it is what its digest says. */
 export async function readSnapshot(store: Store, run: Pick<RunRow, 'run_id' | 'snapshot_digest'>): Promise<Snapshot> {
   const body = await store.snapshot(run.snapshot_digest);
-  if (body === null) throw new ProctorError('store_altered', `the snapshot ${run.snapshot_digest} of run ${run.run_id} is missing from the store`);
+  if (body === null)
+    throw new ProctorError(
+      'store_altered',
+      `the snapshot ${run.snapshot_digest} of run ${run.run_id} is missing from the store`,
+    );
   const snapshot = JSON.parse(body) as Snapshot;
   if (digest('proctor/snapshot/1', snapshot) !== run.snapshot_digest) {
-    throw new ProctorError('store_altered', `the snapshot of run ${run.run_id} is not the one its digest ${run.snapshot_digest} names`);
+    throw new ProctorError(
+      'store_altered',
+      `the snapshot of run ${run.run_id} is not the one its digest ${run.snapshot_digest} names`,
+    );
   }
   return snapshot;
 }
@@ -49,12 +56,15 @@ export class PlanCases {
     const { chunk_size } = await this.manifest();
     const cases = await this.#chunk(Math.floor(index / chunk_size));
     const found = cases[index % chunk_size];
-    if (found === undefined) throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
+    if (found === undefined)
+      throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
     return { case: found, repeat: (ordinal % this.#repeats) + 1 };
   }
 
   manifest(): Promise<PlanManifest> {
-    this.#manifest ??= this.#artifacts.get(this.#planDigest).then((bytes) => JSON.parse(bytes.toString()) as PlanManifest);
+    this.#manifest ??= this.#artifacts
+      .get(this.#planDigest)
+      .then((bytes) => JSON.parse(bytes.toString()) as PlanManifest);
     return this.#manifest;
   }
 
@@ -77,7 +87,14 @@ export class RunContext implements AsyncDisposable {
   readonly #groups: readonly (readonly OpenEvaluator[])[];
   readonly #pacer: Pacer | null;
 
-  private constructor(run: RunRow, snapshot: Snapshot, cases: PlanCases, agent: Agent, groups: readonly (readonly OpenEvaluator[])[], pacer: Pacer | null) {
+  private constructor(
+    run: RunRow,
+    snapshot: Snapshot,
+    cases: PlanCases,
+    agent: Agent,
+    groups: readonly (readonly OpenEvaluator[])[],
+    pacer: Pacer | null,
+  ) {
     this.run_id = run.run_id;
     this.snapshot = snapshot;
     this.cases = cases;
@@ -87,7 +104,12 @@ export class RunContext implements AsyncDisposable {
   }
 
   /** Opens the agent and every evaluator; refuses when the code here is not the code that was frozen. */
-  static async open(deps: { store: Store; artifacts: ArtifactStore; plugins: Plugins; clock: Clock }, run: RunRow, baseDir: string, concurrency: number): Promise<RunContext> {
+  static async open(
+    deps: { store: Store; artifacts: ArtifactStore; plugins: Plugins; clock: Clock },
+    run: RunRow,
+    baseDir: string,
+    concurrency: number,
+  ): Promise<RunContext> {
     const { store, artifacts, plugins } = deps;
     const snapshot = await readSnapshot(store, run);
     await checkCode(plugins, snapshot, baseDir);
@@ -107,7 +129,14 @@ export class RunContext implements AsyncDisposable {
       groups.push(evaluators);
     }
     const rate = snapshot.profile.limits.rate_per_s;
-    const context = new RunContext(run, snapshot, cases, agent, groups, rate === null ? null : new Pacer(rate, deps.clock));
+    const context = new RunContext(
+      run,
+      snapshot,
+      cases,
+      agent,
+      groups,
+      rate === null ? null : new Pacer(rate, deps.clock),
+    );
     opened.move(); // from here on the context closes them
     return context;
   }
@@ -143,5 +172,8 @@ async function checkCode(plugins: Plugins, snapshot: Snapshot, baseDir: string):
   const changed = snapshot.code.filter((file) => here.get(file.path) !== file.digest);
   if (changed.length === 0) return;
   const names = changed.map((file) => `\`${file.path}\``).join(', ');
-  throw new ProctorError('code_mismatch', `${names} in \`${baseDir}\` changed since the run was created; put the frozen code back, or start a new run`);
+  throw new ProctorError(
+    'code_mismatch',
+    `${names} in \`${baseDir}\` changed since the run was created; put the frozen code back, or start a new run`,
+  );
 }

@@ -1,9 +1,10 @@
-import type { Plan } from './plan.ts';
-import type { RunRow, Store } from '../contract/store.ts';
 import { ProctorError } from '../contract/problem.ts';
+import type { RunRow, Store } from '../contract/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/id.ts';
+import type { Plan } from './plan.ts';
 
+/** What a run gets besides its plan. */
 export interface CreateRunOptions {
   readonly run_key: string | null;
   readonly base_dir: string;
@@ -13,7 +14,11 @@ export interface CreateRunOptions {
 }
 
 /** Creates the run of a plan, or attaches to the one with the same run key and snapshot. */
-export async function createRun(deps: { readonly store: Store; readonly clock: Clock }, plan: Plan, options: CreateRunOptions): Promise<{ run_id: string; created: boolean }> {
+export async function createRun(
+  deps: { readonly store: Store; readonly clock: Clock },
+  plan: Plan,
+  options: CreateRunOptions,
+): Promise<{ run_id: string; created: boolean }> {
   const { profile } = plan.snapshot;
   return await deps.store.createRun({
     run_id: newId('run', deps.clock.now()),
@@ -38,5 +43,8 @@ export async function findRun(store: Store, runId: string): Promise<RunRow> {
   }
   const run = (await store.run(runId)) ?? (await store.runByKey(runId));
   if (run) return run;
-  throw new ProctorError('not_found', `there is no run \`${runId}\` in \`${store.location}\`; \`proctor runs\` lists them`);
+  throw new ProctorError(
+    'not_found',
+    `there is no run \`${runId}\` in \`${store.location}\`; \`proctor runs\` lists them`,
+  );
 }

@@ -1,12 +1,13 @@
 import { type ErrorCode, ProctorError } from '../contract/problem.ts';
 import type { Claim, Fence, RunRow } from '../contract/store.ts';
 import { linkedSignal } from '../lib/abort.ts';
-import { newId } from '../lib/id.ts';
 import { thisProcess } from '../lib/host.ts';
+import { newId } from '../lib/id.ts';
 import { type AttemptDeps, cancelledEnding, executeAttempt, LeaseLost } from './attempt.ts';
 import { keepHouse } from './housekeeping.ts';
 import { RunContext } from './run-context.ts';
 
+/** How a worker works and for which runs. */
 export interface WorkerOptions {
   /** The worker's name for people. */
   readonly name: string;
@@ -56,7 +57,14 @@ export class Worker {
     const onDrain = () => this.#wake();
     this.#options.drain.addEventListener('abort', onDrain, { once: true });
     const beat = this.#heartbeats();
-    const house = keepHouse(this.#deps, { ...this.#options, session_id: this.session_id, signal: this.#stop.signal, changed: () => this.#wake(), failed: (error) => this.#fail(error), cancelled: (id) => this.#cancel(id) });
+    const house = keepHouse(this.#deps, {
+      ...this.#options,
+      session_id: this.session_id,
+      signal: this.#stop.signal,
+      changed: () => this.#wake(),
+      failed: (error) => this.#fail(error),
+      cancelled: (id) => this.#cancel(id),
+    });
     try {
       await this.#loop();
       await this.#drain();
@@ -89,7 +97,13 @@ export class Worker {
     if (capacity === 0 || run_ids.length === 0) return 0;
     const { session_id } = this;
     try {
-      const claims = await this.#deps.store.claim({ session_id, run_ids, capacity, held: this.#held.size, lease_ms: this.#options.lease_ms });
+      const claims = await this.#deps.store.claim({
+        session_id,
+        run_ids,
+        capacity,
+        held: this.#held.size,
+        lease_ms: this.#options.lease_ms,
+      });
       for (const claim of claims) void this.#work(claim);
       return claims.length;
     } catch (error) {
@@ -101,10 +115,15 @@ export class Worker {
   /** Runs whose context is open here; opens those that are new. */
   async #serve(): Promise<string[]> {
     const { run_ids } = this.#options;
-    if (run_ids !== null && run_ids.every((id) => this.#contexts.has(id))) return [...run_ids];
+    if (run_ids?.every((id) => this.#contexts.has(id))) return [...run_ids];
     const active = await this.#deps.store.activeRuns();
     for (const run of active) {
-      if (this.#contexts.has(run.run_id) || this.#refused.has(run.run_id) || (run_ids !== null && !run_ids.includes(run.run_id))) continue;
+      if (
+        this.#contexts.has(run.run_id) ||
+        this.#refused.has(run.run_id) ||
+        (run_ids !== null && !run_ids.includes(run.run_id))
+      )
+        continue;
       await this.#open(run);
     }
     return [...this.#contexts.keys()];
@@ -112,13 +131,19 @@ export class Worker {
 
   async #open(run: RunRow): Promise<void> {
     try {
-      this.#contexts.set(run.run_id, await RunContext.open(this.#deps, run, this.#options.base_dir ?? run.base_dir, this.#options.concurrency));
+      this.#contexts.set(
+        run.run_id,
+        await RunContext.open(this.#deps, run, this.#options.base_dir ?? run.base_dir, this.#options.concurrency),
+      );
     } catch (error) {
       const broken: readonly ErrorCode[] = ['artifact_missing', 'artifact_corrupt', 'store_altered'];
-      if (ProctorError.is(error) && broken.includes(error.code)) await this.#deps.store.failRun(run.run_id, error.message);
+      if (ProctorError.is(error) && broken.includes(error.code))
+        await this.#deps.store.failRun(run.run_id, error.message);
       if (this.#options.run_ids !== null) throw error;
       this.#refused.add(run.run_id);
-      this.#options.notice(`run ${run.run_id} is left to other workers: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.notice(
+        `run ${run.run_id} is left to other workers: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -132,7 +157,9 @@ export class Worker {
       if (context === undefined) throw new Error(`run ${claim.run_id} is not open here`);
       const ending = await executeAttempt(this.#deps, context, claim, linked.signal);
       this.#held.delete(key); // from here on the slot is free: the claim that fills it shares the write's commit
-      await this.#write(() => (ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry)));
+      await this.#write(() =>
+        ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry),
+      );
     } catch (error) {
       this.#held.delete(key);
       if (error instanceof RunCancelled) await this.#write(() => store.complete(cancelledEnding(claim)));
@@ -190,7 +217,9 @@ export class Worker {
     const { lease_ms } = this.#options;
     let beat = this.#deps.clock.monotonic();
     while (!this.#stop.signal.aborted) {
-      await this.#deps.clock.sleep((lease_ms / 3) * (0.9 + 0.2 * Math.random()), this.#stop.signal).catch(() => undefined); // the stop ends the loop
+      await this.#deps.clock
+        .sleep((lease_ms / 3) * (0.9 + 0.2 * Math.random()), this.#stop.signal)
+        .catch(() => undefined); // the stop ends the loop
       if (this.#stop.signal.aborted) return;
       const asked = this.#deps.clock.monotonic();
       try {

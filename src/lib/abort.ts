@@ -9,7 +9,11 @@ export interface LinkedSignal extends Disposable {
  * Deriving by `AbortSignal.any` keeps about 1 kB a call alive while a long-lived parent lives (Node #54614), so the
  * listener is removed on disposal: use it with `using`.
  */
-export function linkedSignal(parent: AbortSignal | undefined, timeoutMs?: number, timeoutReason?: () => unknown): LinkedSignal {
+export function linkedSignal(
+  parent: AbortSignal | undefined,
+  timeoutMs?: number,
+  timeoutReason?: () => unknown,
+): LinkedSignal {
   const controller = new AbortController();
   const forward = () => controller.abort(parent?.reason);
   let timer: NodeJS.Timeout | undefined;
@@ -18,7 +22,9 @@ export function linkedSignal(parent: AbortSignal | undefined, timeoutMs?: number
     parent?.addEventListener('abort', forward, { once: true });
     if (timeoutMs !== undefined) {
       timer = setTimeout(() => {
-        controller.abort(timeoutReason ? timeoutReason() : new DOMException(`no end after ${timeoutMs} ms`, 'TimeoutError'));
+        controller.abort(
+          timeoutReason ? timeoutReason() : new DOMException(`no end after ${timeoutMs} ms`, 'TimeoutError'),
+        );
       }, timeoutMs);
     }
   }

@@ -14,7 +14,10 @@ export const cancel: Command<{ readonly run: string; readonly reason: string }> 
   }
   while ((await app.store.sweepCancelled(run.run_id, SWEEP)) > 0);
   const after = await findRun(app.store, run.run_id);
-  const text = after.status === 'cancelled' ? `cancelled ${run.run_id}` : `cancelling ${run.run_id}: workers are letting go of what they hold`;
+  const text =
+    after.status === 'cancelled'
+      ? `cancelled ${run.run_id}`
+      : `cancelling ${run.run_id}: workers are letting go of what they hold`;
   context.output.result(await describeRun(app.store, after), text);
   return 0;
 };

@@ -34,22 +34,44 @@ export const demo: Command<Record<string, never>> = async (context) => {
   const say = (text: string) => output.note(text);
   const step = (name: string, text: string) => say(`${output.noteStyle('cyan', name.padEnd(12))}${text}`);
   const folder = await mkdtemp(path.join(tmpdir(), 'proctor-demo-'));
-  const environment = { ...context.environment, PROCTOR_DB: path.join(folder, 'proctor.db'), PROCTOR_ARTIFACTS: path.join(folder, 'artifacts') };
+  const environment = {
+    ...context.environment,
+    PROCTOR_DB: path.join(folder, 'proctor.db'),
+    PROCTOR_ARTIFACTS: path.join(folder, 'artifacts'),
+  };
   const children: ChildProcess[] = [];
   try {
     say(output.noteStyle('bold', 'Proctor examines an agent; one of its workers will be killed on the way.\n'));
     const port = await startAgent(children);
     step('agent', `a support triage service on 127.0.0.1:${port}: 20–80 ms an answer, overloaded now and then`);
-    await writeFile(path.join(folder, 'tickets.jsonl'), `${ticketCases(CASES).map((item) => JSON.stringify(item)).join('\n')}\n`);
+    await writeFile(
+      path.join(folder, 'tickets.jsonl'),
+      `${ticketCases(CASES)
+        .map((item) => JSON.stringify(item))
+        .join('\n')}\n`,
+    );
     await writeFile(path.join(folder, 'profile.json'), `${JSON.stringify(demoProfile(port), null, 2)}\n`);
     await using app = await createApp({ cwd: folder, environment });
-    const { plan, loaded } = await planFrom({ ...app, cwd: folder, signal: new AbortController().signal }, { profile: 'profile.json' });
-    const { run_id } = await createRun(app, plan, { run_key: 'demo', base_dir: loaded.base_dir, created_by: app.principal, concurrency: null });
+    const { plan, loaded } = await planFrom(
+      { ...app, cwd: folder, signal: new AbortController().signal },
+      { profile: 'profile.json' },
+    );
+    const { run_id } = await createRun(app, plan, {
+      run_key: 'demo',
+      base_dir: loaded.base_dir,
+      created_by: app.principal,
+      concurrency: null,
+    });
     step('run', `${run_id}: ${number(plan.cases)} tickets × 2 repeats, everything frozen and hashed`);
     for (let index = 1; index <= WORKERS; index += 1) children.push(startWorker(folder, environment, run_id, index));
     step('workers', `${WORKERS} processes on one SQLite file, no daemon`);
     const show = new AbortController();
-    const shown = showProgress(app.store, app.clock, output, { run_id, title: `${run_id}  ${number(plan.cases)} tickets × 2`, signal: show.signal, session_id: null });
+    const shown = showProgress(app.store, app.clock, output, {
+      run_id,
+      title: `${run_id}  ${number(plan.cases)} tickets × 2`,
+      signal: show.signal,
+      session_id: null,
+    });
     const victim = children.at(-1);
     try {
       await killOne(app, run_id, victim, step);
@@ -60,11 +82,24 @@ export const demo: Command<Record<string, never>> = async (context) => {
     }
     const run = await findRun(app.store, run_id);
     const document = await describeRun(app.store, run);
-    step('taken over', `${number(document.stale_attempts)} executions of the dead worker went on elsewhere; none lost, none graded twice\n`);
+    step(
+      'taken over',
+      `${number(document.stale_attempts)} executions of the dead worker went on elsewhere; none lost, none graded twice\n`,
+    );
     const verification = await verifyRun(app, run, null);
-    output.result({ ...document, verified: verification.ok, demo_ms: Math.round(performance.now() - started) }, `${await runReport(app, run, document, output)}\n\n${verificationText(verification, output)}`);
-    say(`\n${output.noteStyle('dim', `${duration(performance.now() - started)} in all. Everything is kept in ${folder}`)}`);
-    say(output.noteStyle('dim', 'Your own agent next: proctor init, then proctor check profile.yaml --probe, then proctor run profile.yaml'));
+    output.result(
+      { ...document, verified: verification.ok, demo_ms: Math.round(performance.now() - started) },
+      `${await runReport(app, run, document, output)}\n\n${verificationText(verification, output)}`,
+    );
+    say(
+      `\n${output.noteStyle('dim', `${duration(performance.now() - started)} in all. Everything is kept in ${folder}`)}`,
+    );
+    say(
+      output.noteStyle(
+        'dim',
+        'Your own agent next: proctor init, then proctor check profile.yaml --probe, then proctor run profile.yaml',
+      ),
+    );
     return verification.ok ? exitCodeOf(run) : 1;
   } finally {
     for (const child of children) child.kill('SIGKILL');
@@ -80,13 +115,27 @@ async function startAgent(children: ChildProcess[]): Promise<number> {
   return (JSON.parse(line) as { port: number }).port;
 }
 
-function startWorker(cwd: string, environment: CommandContext['environment'], runId: string, index: number): ChildProcess {
+function startWorker(
+  cwd: string,
+  environment: CommandContext['environment'],
+  runId: string,
+  index: number,
+): ChildProcess {
   const argv = [sibling('../main'), 'worker', '--run', runId, '--name', `worker-${index}`, '--lease-ms', '10000'];
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...argv], { cwd, env: environment as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'inherit'] });
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...argv], {
+    cwd,
+    env: environment as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
 }
 
 /** Waits until the work is well under way and the victim holds something, then kills it as the machine would: without a word. */
-async function killOne(app: App, runId: string, victim: ChildProcess | undefined, step: (name: string, text: string) => void): Promise<void> {
+async function killOne(
+  app: App,
+  runId: string,
+  victim: ChildProcess | undefined,
+  step: (name: string, text: string) => void,
+): Promise<void> {
   for (let looks = 0; looks < 3000; looks += 1) {
     const progress = await app.store.progress(runId);
     const holder = (await app.store.holders(runId)).find((found) => found.pid === victim?.pid);
@@ -105,7 +154,10 @@ async function untilEnded(app: App, runId: string, children: readonly ChildProce
   while ((await findRun(app.store, runId)).finished_at === null) {
     const workers = children.slice(1);
     if (workers.every((child) => child.exitCode !== null || child.signalCode !== null)) {
-      throw new ProctorError('run_failed', `every worker of ${runId} is gone and the run has not ended; what they said stands above`);
+      throw new ProctorError(
+        'run_failed',
+        `every worker of ${runId} is gone and the run has not ended; what they said stands above`,
+      );
     }
     await app.clock.sleep(50);
   }

@@ -1,6 +1,6 @@
 import { findRun } from '../../engine/run.ts';
 import type { Command } from '../context.ts';
-import { workOn, type Working } from '../work.ts';
+import { type Working, workOn } from '../work.ts';
 
 /** `proctor resume RUN`: work on a run that was interrupted until it has ended. */
 export const resume: Command<Working & { readonly run: string }> = async (context, options) => {

@@ -1,11 +1,11 @@
+import type { App } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { Aggregate } from '../../core/aggregate.ts';
 import { allExecutions } from '../../engine/finalize.ts';
 import { createRun, findRun } from '../../engine/run.ts';
-import type { App } from '../../app.ts';
 import type { Command } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
-import { printRun, workOn, type Working } from '../work.ts';
+import { printRun, type Working, workOn } from '../work.ts';
 
 interface RunOptions extends Selecting, Working {
   readonly runKey?: string;
@@ -38,8 +38,10 @@ async function casesNotPassed(app: App, runId: string): Promise<string[]> {
   const before = await findRun(app.store, runId);
   const ids = new Set<string>();
   for await (const page of allExecutions(app.store, before.run_id)) {
-    for (const row of page) if (row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed) ids.add(row.case_id);
+    for (const row of page)
+      if (row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed) ids.add(row.case_id);
   }
-  if (ids.size === 0) throw new ProctorError('usage', `every case of ${before.run_id} passed; there is nothing to run again`);
+  if (ids.size === 0)
+    throw new ProctorError('usage', `every case of ${before.run_id} passed; there is nothing to run again`);
   return [...ids];
 }

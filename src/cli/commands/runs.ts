@@ -12,7 +12,8 @@ export const runs: Command<{ readonly limit: number; readonly after?: string }> 
   const found = await app.store.runs({ after: options.after ?? null, limit: options.limit });
   const documents = await Promise.all(found.map((run) => describeRun(app.store, run)));
   if (output.json) for (const document of documents) output.line(document, '');
-  else if (documents.length === 0) output.note(`proctor: ${app.places.store} holds no run yet; \`proctor run PROFILE\` makes one`);
+  else if (documents.length === 0)
+    output.note(`proctor: ${app.places.store} holds no run yet; \`proctor run PROFILE\` makes one`);
   else {
     const rows = documents.map((document) => [
       document.run_id,
@@ -23,7 +24,15 @@ export const runs: Command<{ readonly limit: number; readonly after?: string }> 
       document.duration_ms === null ? '-' : duration(document.duration_ms),
       printable(`${document.profile.profile_id} · ${document.agent.name} ${document.agent.version}`),
     ]);
-    output.result(null, table([['run', 'status', 'gate', 'passed', 'executions', 'duration', 'what'].map((title) => output.style('dim', title)), ...rows]));
+    output.result(
+      null,
+      table([
+        ['run', 'status', 'gate', 'passed', 'executions', 'duration', 'what'].map((title) =>
+          output.style('dim', title),
+        ),
+        ...rows,
+      ]),
+    );
   }
   return 0;
 };

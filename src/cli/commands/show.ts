@@ -3,7 +3,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import type { Aggregate } from '../../core/aggregate.ts';
 import { describeExecutions } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
-import type { CommandContext, Command } from '../context.ts';
+import type { Command, CommandContext } from '../context.ts';
 import { cut } from '../format.ts';
 import { type Output, printable } from '../output.ts';
 import { whyNot } from '../report.ts';
@@ -21,7 +21,8 @@ interface ShowOptions {
 export const show: Command<ShowOptions> = async (context, options) => {
   await using app = await context.openApp();
   const run = await findRun(app.store, options.run);
-  if (options.case !== undefined || options.executions) await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
+  if (options.case !== undefined || options.executions)
+    await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
   else await printRun(context, app, run.run_id);
   return options.gate ? exitCodeOf(run) : 0;
 };
@@ -33,13 +34,18 @@ function filterOf(options: ShowOptions) {
   };
 }
 
-async function showExecutions({ output }: CommandContext, executions: AsyncIterable<ExecutionDocument>, options: ShowOptions): Promise<void> {
+async function showExecutions(
+  { output }: CommandContext,
+  executions: AsyncIterable<ExecutionDocument>,
+  options: ShowOptions,
+): Promise<void> {
   let found = 0;
   for await (const execution of executions) {
     found += 1;
     output.line(execution, options.case === undefined ? oneLine(execution, output) : whole(execution, output));
   }
-  if (found === 0 && options.case !== undefined) throw new ProctorError('not_found', `the run has no case \`${options.case}\``);
+  if (found === 0 && options.case !== undefined)
+    throw new ProctorError('not_found', `the run has no case \`${options.case}\``);
 }
 
 function oneLine(execution: ExecutionDocument, output: Output): string {
@@ -52,10 +58,29 @@ function oneLine(execution: ExecutionDocument, output: Output): string {
 
 function whole(execution: ExecutionDocument, output: Output): string {
   const results = execution.evaluator_results.map((result) => {
-    const mark = result.status === 'passed' ? output.style('green', '✓') : output.style('red', result.status === 'skipped' ? '-' : '✗');
+    const mark =
+      result.status === 'passed'
+        ? output.style('green', '✓')
+        : output.style('red', result.status === 'skipped' ? '-' : '✗');
     return `  ${mark} ${result.ref} ${output.style('dim', `${result.dimension}${result.blocking ? ', blocking' : ''}`)}  ${result.score ?? ''} ${printable(result.reason ?? result.status)}`;
   });
-  const answer = execution.output === null ? null : typeof execution.output === 'string' ? execution.output : JSON.stringify(execution.output, null, 2);
-  const output_ = answer === null ? [] : [output.style('dim', '  output'), ...answer.split('\n').slice(0, 60).map((line) => `    ${printable(line)}`)];
-  return [oneLine(execution, output), `  ${output.style('dim', execution.execution_id)}`, ...results, ...output_].join('\n');
+  const answer =
+    execution.output === null
+      ? null
+      : typeof execution.output === 'string'
+        ? execution.output
+        : JSON.stringify(execution.output, null, 2);
+  const output_ =
+    answer === null
+      ? []
+      : [
+          output.style('dim', '  output'),
+          ...answer
+            .split('\n')
+            .slice(0, 60)
+            .map((line) => `    ${printable(line)}`),
+        ];
+  return [oneLine(execution, output), `  ${output.style('dim', execution.execution_id)}`, ...results, ...output_].join(
+    '\n',
+  );
 }

@@ -19,11 +19,24 @@ const MOST_SHOWN = 50;
 export function text(found: Verification, output: Output): string {
   const { checked } = found;
   const what = `${number(checked.executions)} executions, ${number(checked.attempts)} attempts, ${number(checked.evidence)} pieces of evidence, ${number(checked.events)} events`;
-  const left = found.not_recomputable > 0 ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out` : '';
-  const root = found.evidence_root === null ? `\n  the run is ${found.status}: there is no verdict to check yet` : `\n  evidence root ${found.evidence_root}`;
-  if (found.ok) return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}`;
+  const left =
+    found.not_recomputable > 0
+      ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out`
+      : '';
+  const root =
+    found.evidence_root === null
+      ? `\n  the run is ${found.status}: there is no verdict to check yet`
+      : `\n  evidence root ${found.evidence_root}`;
+  if (found.ok)
+    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}`;
   const lines = found.found.slice(0, MOST_SHOWN).map((item) => {
-    const values = item.expected === null && item.found === null ? '' : output.style('dim', `\n      expected ${printable(item.expected ?? 'nothing')}\n      found    ${printable(item.found ?? 'nothing')}`);
+    const values =
+      item.expected === null && item.found === null
+        ? ''
+        : output.style(
+            'dim',
+            `\n      expected ${printable(item.expected ?? 'nothing')}\n      found    ${printable(item.found ?? 'nothing')}`,
+          );
     return `  ${output.style('red', '✗')} ${item.where}  ${printable(item.row)}: ${printable(item.what)}${values}`;
   });
   const more = found.differences > lines.length ? `\n  … ${number(found.differences - lines.length)} more` : '';

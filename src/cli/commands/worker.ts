@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { Worker } from '../../engine/worker.ts';
 import { findRun } from '../../engine/run.ts';
+import { Worker } from '../../engine/worker.ts';
 import type { Command } from '../context.ts';
 import { onInterrupt } from '../signals.ts';
 
@@ -19,7 +19,10 @@ const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over
 export const worker: Command<WorkerCommandOptions> = async (context, options) => {
   await using app = await context.openApp();
   const { output } = context;
-  const run_ids = options.run === undefined ? null : await Promise.all(options.run.map(async (id) => (await findRun(app.store, id)).run_id));
+  const run_ids =
+    options.run === undefined
+      ? null
+      : await Promise.all(options.run.map(async (id) => (await findRun(app.store, id)).run_id));
   using interruption = onInterrupt(output, () => undefined);
   const name = options.name ?? `${hostname()}-${process.pid}`;
   const working = new Worker(app, {

@@ -27,7 +27,10 @@ const server = createServer((request, response) => {
     }
     const asked = JSON.parse(Buffer.concat(chunks).toString()) as AgentRequest;
     const answer = JSON.stringify(triage(asked.case.input as { subject: string; body: string }));
-    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(answer), 20 + ((requests * 37) % 61));
+    setTimeout(
+      () => response.writeHead(200, { 'content-type': 'application/json' }).end(answer),
+      20 + ((requests * 37) % 61),
+    );
   });
 });
 
@@ -38,7 +41,8 @@ function triage({ subject, body }: { subject: string; body: string }): unknown {
   return {
     text: `Filed under ${label}.`,
     structured: { label, ...(order === undefined ? {} : { order }) },
-    tool_calls: order === undefined ? [] : [{ name: 'orders.lookup', arguments: { order }, result: { status: 'known' } }],
+    tool_calls:
+      order === undefined ? [] : [{ name: 'orders.lookup', arguments: { order }, result: { status: 'known' } }],
     usage: { input_tokens: Math.ceil(text.length / 4) + 120, output_tokens: 24 },
   };
 }

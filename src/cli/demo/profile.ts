@@ -6,7 +6,13 @@ export function demoProfile(port: number): Record<string, unknown> {
     profile_id: 'support-triage',
     profile_version: '1.2.0',
     dataset: { path: 'tickets.jsonl' },
-    agent: { kind: 'http', name: 'triage', version: '2026.11.3', provider: 'demo', endpoint: { url: `http://127.0.0.1:${port}/invoke` } },
+    agent: {
+      kind: 'http',
+      name: 'triage',
+      version: '2026.11.3',
+      provider: 'demo',
+      endpoint: { url: `http://127.0.0.1:${port}/invoke` },
+    },
     defaults: { request_timeout_ms: 5_000, min_execution_score: 0.8 },
     repeats: 2,
     seed: 42,
@@ -21,12 +27,25 @@ export function demoProfile(port: number): Record<string, unknown> {
             ref: 'json_schema@1',
             dimension: 'format',
             blocking: true,
-            config: { schema: { type: 'object', required: ['label'], properties: { label: { enum: LABELS }, order: { type: 'string', pattern: '^PR-[0-9]{5}$' } }, additionalProperties: false } },
+            config: {
+              schema: {
+                type: 'object',
+                required: ['label'],
+                properties: { label: { enum: LABELS }, order: { type: 'string', pattern: '^PR-[0-9]{5}$' } },
+                additionalProperties: false,
+              },
+            },
           },
           { ref: 'json_fields@1', dimension: 'correctness', config: { fields: [{ actual: '/label' }] } },
           { ref: 'tool_calls@1', dimension: 'tool_use', config: { not_called: ['orders.delete', 'payments.*'] } },
         ],
-        aggregation: { dimensions: { format: { method: 'min_score', blocking: true, weight: 0 }, correctness: { weight: 3 }, tool_use: { weight: 1 } } },
+        aggregation: {
+          dimensions: {
+            format: { method: 'min_score', blocking: true, weight: 0 },
+            correctness: { weight: 3 },
+            tool_use: { weight: 1 },
+          },
+        },
       },
     ],
     gate: {

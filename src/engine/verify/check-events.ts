@@ -1,7 +1,7 @@
 import type { AttemptRow, EventRow, ExecutionRow, RunRow, Store } from '../../contract/store.ts';
-import { eventHash, lateHash } from '../../core/evidence.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
+import { eventHash } from '../../core/evidence.ts';
 import type { Differences } from './differences.ts';
+import { Told } from './told.ts';
 
 const PAGE = 1000;
 
@@ -10,44 +10,71 @@ export interface ChainSummary {
   readonly count: number;
   /** The hash before `run_completed`: what the evidence root covers. */
   readonly head_before_completion: string | null;
+  readonly told: Told;
 }
 
-/** Recomputes the run's event chain and holds every event against the row that it tells of. */
+/** Recomputes the run's event chain, holds every event against the row that it tells of, and the run's row against them all. */
 export async function checkEvents(store: Store, run: RunRow, differences: Differences): Promise<ChainSummary> {
-  const { run_id } = run;
-  let previous = '';
-  let expected = 1;
-  let headBefore: string | null = null;
-  let at = Number.NEGATIVE_INFINITY;
-  const finished = new Uint8Array(run.total);
-  for (let after: number | null = 0; after !== null; ) {
-    const page: EventRow[] = await store.events(run_id, { after, limit: PAGE });
-    const rows = await rowsOf(store, run_id, page);
-    for (const event of page) {
-      const name = `event ${event.seq} ${event.type}`;
-      differences.same('event', name, 'events are numbered from 1 without a gap', expected, event.seq);
-      const { seq, type, ordinal, attempt, body } = event;
-      differences.same('event', name, 'the hash chain', eventHash(previous, { run_id, seq, type, at: event.at, ordinal, attempt, body }), event.hash);
-      if (event.at < at) differences.add('event', name, 'instants go backwards', { expected: at, found: event.at });
-      checkAgainstRow(run, event, rows, name, differences);
-      if (type === 'run_completed') headBefore = previous;
-      if (type === 'execution_finished' && ordinal !== null) finished[ordinal] = (finished[ordinal] ?? 0) + 1;
-      previous = event.hash;
-      expected = event.seq + 1;
-      at = event.at;
-    }
+  const chain = new Chain(run, differences);
+  let after: number | null = 0;
+  while (after !== null) {
+    const from: number = after;
+    const place = `events of ${run.run_id} after ${from}`;
+    const page = await differences.step('event', place, () => store.events(run.run_id, { after: from, limit: PAGE }));
+    if (page === null) break;
+    const rows = await rowsOf(store, run.run_id, page, differences);
+    for (const event of page) chain.add(event, rows);
     after = page.at(-1)?.seq ?? null;
   }
-  const head = await store.eventHead(run_id);
-  differences.same('run_head', run_id, 'event_count', expected - 1, head.count);
-  differences.same('run_head', run_id, 'event_hash', previous, head.hash);
-  if (run.status === 'completed') {
-    finished.forEach((times, ordinal) => {
-      if (times !== 1) differences.add('event', `execution ${ordinal}`, 'one execution_finished event', { expected: 1, found: times });
-    });
+  const head = await differences.step('run_head', run.run_id, () => store.eventHead(run.run_id));
+  if (head !== null) {
+    differences.same('run_head', run.run_id, 'event_count', chain.count, head.count);
+    differences.same('run_head', run.run_id, 'event_hash', chain.previous, head.hash);
   }
-  await checkLate(store, run_id, differences);
-  return { count: expected - 1, head_before_completion: headBefore };
+  for (const [column, value] of Object.entries(chain.told.run)) {
+    differences.same('run', run.run_id, `${column}, by the events`, value, run[column as keyof RunRow]);
+  }
+  return { count: chain.rows, head_before_completion: chain.headBefore, told: chain.told };
+}
+
+class Chain {
+  readonly told = new Told();
+  /** Events seen, and the number of the last. */
+  rows = 0;
+  count = 0;
+  previous = '';
+  headBefore: string | null = null;
+  #at = Number.NEGATIVE_INFINITY;
+  #position = Number.NEGATIVE_INFINITY;
+  readonly #run: RunRow;
+  readonly #differences: Differences;
+
+  constructor(run: RunRow, differences: Differences) {
+    this.#run = run;
+    this.#differences = differences;
+  }
+
+  add(event: EventRow, rows: Rows): void {
+    const { seq, type, at, ordinal, attempt, body, position } = event;
+    const differences = this.#differences;
+    const name = nameOf(event, rows);
+    differences.same('event', name, 'events are numbered from 1 without a gap', this.count + 1, seq);
+    const hash = eventHash(this.previous, { run_id: this.#run.run_id, seq, type, at, ordinal, attempt, body });
+    differences.same('event', name, 'the hash chain', hash, event.hash);
+    if (at < this.#at) differences.add('event', name, 'instants go backwards', { expected: this.#at, found: at });
+    if (position <= this.#position) {
+      differences.add('event', name, 'positions go backwards', { expected: this.#position + 1, found: position });
+    }
+    const told = bodyOf(event, name, differences);
+    this.told.add(event, told, name, differences);
+    checkAgainstRow(event, told, rows, name, differences);
+    if (type === 'run_completed') this.headBefore = this.previous;
+    this.previous = event.hash;
+    this.rows += 1;
+    this.count = seq;
+    this.#at = at;
+    this.#position = position;
+  }
 }
 
 interface Rows {
@@ -55,97 +82,67 @@ interface Rows {
   readonly attempts: ReadonlyMap<string, AttemptRow>;
 }
 
-async function rowsOf(store: Store, runId: string, page: readonly EventRow[]): Promise<Rows> {
+async function rowsOf(store: Store, runId: string, page: readonly EventRow[], differences: Differences): Promise<Rows> {
   const ordinals = [...new Set(page.flatMap((event) => event.ordinal ?? []))];
-  if (ordinals.length === 0) return { executions: new Map(), attempts: new Map() };
-  const executions = new Map((await store.executionsAt(runId, ordinals)).map((row) => [row.ordinal, row]));
-  const attempts = new Map((await store.attempts(runId, ordinals)).map((row) => [`${row.ordinal}/${row.attempt}`, row]));
-  return { executions, attempts };
+  // What cannot be read is named here and, row by row, by the check of the executions.
+  const executions =
+    (await differences.step('execution', runId, () => store.executionsAt(runId, ordinals))) ?? ([] as ExecutionRow[]);
+  const attempts =
+    (await differences.step('attempt', runId, () => store.attempts(runId, ordinals))) ?? ([] as AttemptRow[]);
+  return {
+    executions: new Map(executions.map((row) => [row.ordinal, row])),
+    attempts: new Map(attempts.map((row) => [`${row.ordinal}/${row.attempt}`, row])),
+  };
 }
 
-function checkAgainstRow(run: RunRow, event: EventRow, rows: Rows, name: string, differences: Differences): void {
-  const body = event.body === null ? {} : (parse(event.body) ?? {});
+function nameOf({ seq, type, ordinal, attempt }: EventRow, rows: Rows): string {
+  if (ordinal === null) return `event ${seq} ${type}`;
+  const execution = rows.executions.get(ordinal);
+  const of = execution === undefined ? `ordinal ${ordinal}` : `case ${execution.case_id} #${execution.repeat}`;
+  return `event ${seq} ${type} of ${of}${attempt === null ? '' : ` attempt ${attempt}`}`;
+}
+
+function bodyOf({ body }: EventRow, name: string, differences: Differences): Record<string, unknown> {
+  if (body === null) return {};
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    differences.add('event', name, 'the body is no JSON object', { found: body });
+  } catch (error) {
+    differences.fault('event', name, error);
+  }
+  return {};
+}
+
+function checkAgainstRow(
+  event: EventRow,
+  body: Readonly<Record<string, unknown>>,
+  rows: Rows,
+  name: string,
+  differences: Differences,
+): void {
   const attempt = rows.attempts.get(`${event.ordinal}/${event.attempt}`);
   switch (event.type) {
-    case 'run_created': {
-      const { run_key, snapshot_digest, plan_digest, cases, repeats, total, concurrency, base_dir, created_by } = run;
-      const expected = canonicalJson({ run_key, snapshot_digest, plan_digest, cases, repeats, total, concurrency, base_dir, created_by });
-      differences.same('run', run.run_id, 'what the run was created with', event.body, expected);
-      differences.same('run', run.run_id, 'created_at', event.at, run.created_at);
-      return;
-    }
-    case 'run_started':
-      differences.same('run', run.run_id, 'started_at', event.at, run.started_at);
-      return;
-    case 'run_cancel_requested':
-      differences.same('run', run.run_id, 'cancel_requested_at', event.at, run.cancel_requested_at);
-      differences.same('run', run.run_id, 'reason', body['reason'], run.reason);
-      return;
-    case 'run_cancelled':
-    case 'run_failed':
-      differences.same('run', run.run_id, 'status', event.type === 'run_failed' ? 'failed' : 'cancelled', run.status);
-      differences.same('run', run.run_id, 'finished_at', event.at, run.finished_at);
-      return;
-    case 'run_completed':
-      differences.same('run', run.run_id, 'status', 'completed', run.status);
-      differences.same('run', run.run_id, 'finished_at', event.at, run.finished_at);
-      differences.same('run', run.run_id, 'gate_status', body['gate_status'], run.gate_status);
-      differences.same('run', run.run_id, 'evidence_root', body['evidence_root'], run.evidence_root);
-      differences.same('run', run.run_id, 'content_digest', body['content_digest'], run.content_digest);
-      return;
     case 'attempt_started':
-      if (attempt === undefined) differences.add('attempt', name, 'the attempt that the event tells of is missing');
-      else differences.same('attempt', name, 'started_at', event.at, attempt.started_at);
+      differences.same('attempt', name, 'started_at', event.at, attempt?.started_at);
       return;
     case 'attempt_finished':
-      if (attempt === undefined) differences.add('attempt', name, 'the attempt that the event tells of is missing');
-      else differences.same('attempt', name, 'ended_at', event.at, attempt.ended_at);
+      differences.same('attempt', name, 'ended_at', event.at, attempt?.ended_at);
+      for (const column of ['status', 'fault', 'reason'] as const) {
+        differences.same('attempt', name, column, body[column], attempt?.[column]);
+      }
       return;
     case 'attempt_stale':
+      differences.same('attempt', name, 'ended_at', event.at, attempt?.ended_at);
       differences.same('attempt', name, 'status', 'stale', attempt?.status);
       return;
     case 'execution_finished': {
       const row = event.ordinal === null ? undefined : rows.executions.get(event.ordinal);
-      differences.same('result', name, 'the hash that the event tells of', body['result'], row?.hash ?? undefined);
-      differences.same('result', name, 'finished_at', event.at, row?.finished_at ?? undefined);
+      differences.same('result', name, 'the hash that the event tells of', body['result'], row?.hash);
+      differences.same('result', name, 'finished_at', event.at, row?.finished_at);
       return;
     }
     default:
       return;
-  }
-}
-
-async function checkLate(store: Store, runId: string, differences: Differences): Promise<void> {
-  const told = new Map<number, unknown>();
-  for (let after: number | null = 0; after !== null; ) {
-    const page: EventRow[] = await store.events(runId, { after, limit: PAGE });
-    for (const event of page) {
-      if (event.type !== 'late_evidence' || event.body === null) continue;
-      const body = parse(event.body);
-      told.set(Number(body?.['late_seq']), body?.['late']);
-    }
-    after = page.at(-1)?.seq ?? null;
-  }
-  const seen = new Set<number>();
-  for (let after: number | null = 0; after !== null; ) {
-    const page = await store.lateEvidence(runId, { after, limit: PAGE });
-    for (const row of page) {
-      const name = `late evidence ${row.late_seq}`;
-      const hash = lateHash({ run_id: runId, ...row });
-      differences.same('late_evidence', name, 'the hash', hash, row.hash);
-      differences.same('late_evidence', name, 'the hash that its event tells of', told.get(row.late_seq), row.hash);
-      seen.add(row.late_seq);
-    }
-    after = page.at(-1)?.late_seq ?? null;
-  }
-  for (const late of told.keys()) if (!seen.has(late)) differences.add('late_evidence', `late evidence ${late}`, 'the row that an event tells of is missing');
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null; // the chain names the event already
-    throw error;
   }
 }

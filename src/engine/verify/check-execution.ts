@@ -10,6 +10,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { bodyOf, type EnvelopeBody, type ResultBody } from '../evidence-rows.ts';
 import type { Differences } from './differences.ts';
 
+/** Everything that is stored of one execution, with what the plan says of it. */
 export interface ExecutionEvidence {
   readonly run_id: string;
   readonly profile: Profile;
@@ -20,26 +21,48 @@ export interface ExecutionEvidence {
 }
 
 /** Recomputes one execution from its raw evidence: chain, seals, aggregate, content and result hash. */
-export async function checkExecution(artifacts: ArtifactStore, input: ExecutionEvidence, differences: Differences): Promise<void> {
+export async function checkExecution(
+  artifacts: ArtifactStore,
+  input: ExecutionEvidence,
+  differences: Differences,
+): Promise<void> {
   const { row } = input;
   const name = `case ${row.case_id} #${row.repeat}`;
   checkPlan(input, name, differences);
   const byAttempt = Map.groupBy(input.evidence, (record) => record.attempt);
   for (const number of byAttempt.keys()) {
-    if (!input.attempts.some((attempt) => attempt.attempt === number)) differences.add('evidence', `${name} attempt ${number}`, 'evidence of an attempt that is not there');
+    if (!input.attempts.some((attempt) => attempt.attempt === number))
+      differences.add('evidence', `${name} attempt ${number}`, 'evidence of an attempt that is not there');
   }
   let seal = '';
   for (const [index, attempt] of input.attempts.entries()) {
     differences.same('attempt', name, 'attempts are numbered from 1 without a gap', index + 1, attempt.attempt);
-    seal = checkAttempt(input, attempt, byAttempt.get(attempt.attempt) ?? [], seal, `${name} attempt ${attempt.attempt}`, differences);
+    seal = checkAttempt(
+      input,
+      attempt,
+      byAttempt.get(attempt.attempt) ?? [],
+      seal,
+      `${name} attempt ${attempt.attempt}`,
+      differences,
+    );
   }
   if (row.hash === null) return; // not ended: the chain is all there is
   const last = input.attempts.at(-1);
   differences.same('result', name, 'attempt', last?.attempt ?? 0, row.attempt);
   const { ordinal, status, fault, aggregate: aggregated, content, finished_at } = row;
-  const recomputed = resultHash(seal, { run_id: input.run_id, ordinal, attempt: row.attempt, status, fault, aggregate: aggregated, content: content ?? '', finished_at: finished_at ?? 0 });
+  const recomputed = resultHash(seal, {
+    run_id: input.run_id,
+    ordinal,
+    attempt: row.attempt,
+    status,
+    fault,
+    aggregate: aggregated,
+    content: content ?? '',
+    finished_at: finished_at ?? 0,
+  });
   differences.same('result', name, 'the hash of the result', recomputed, row.hash);
-  if (last !== undefined && row.fault !== 'cancelled') differences.same('result', name, 'the fault is its last attempt’s', last.fault, row.fault);
+  if (last !== undefined && row.fault !== 'cancelled')
+    differences.same('result', name, 'the fault is its last attempt’s', last.fault, row.fault);
   await checkContent(artifacts, input, byAttempt.get(row.attempt) ?? [], name, differences);
 }
 
@@ -54,18 +77,30 @@ function checkPlan({ row, planned }: ExecutionEvidence, name: string, difference
   differences.same('execution', name, 'cluster', planned.case.cluster, row.cluster);
 }
 
-function checkAttempt(input: ExecutionEvidence, attempt: AttemptRow, evidence: readonly EvidenceRecord[], before: string, name: string, differences: Differences): string {
+function checkAttempt(
+  input: ExecutionEvidence,
+  attempt: AttemptRow,
+  evidence: readonly EvidenceRecord[],
+  before: string,
+  name: string,
+  differences: Differences,
+): string {
   const { run_id } = input;
   let head = '';
   for (const [index, record] of evidence.entries()) {
     const at = `${name} seq ${record.seq}`;
     differences.same('evidence', at, 'evidence is numbered from 1 without a gap', index + 1, record.seq);
-    const hash = evidenceHash(head, { run_id, ordinal: record.ordinal, attempt: record.attempt, seq: record.seq }, record);
+    const hash = evidenceHash(
+      head,
+      { run_id, ordinal: record.ordinal, attempt: record.attempt, seq: record.seq },
+      record,
+    );
     differences.same('evidence', at, 'the hash chain', hash, record.hash);
     head = record.hash;
   }
   if (attempt.ended_at === null) {
-    if (input.row.hash !== null) differences.add('attempt', name, 'an attempt is open although its execution has ended');
+    if (input.row.hash !== null)
+      differences.add('attempt', name, 'an attempt is open although its execution has ended');
     return '';
   }
   differences.same('attempt', name, 'evidence_count', evidence.length, attempt.evidence_count);
@@ -86,7 +121,13 @@ function checkAttempt(input: ExecutionEvidence, attempt: AttemptRow, evidence: r
   return attempt.seal ?? '';
 }
 
-async function checkContent(artifacts: ArtifactStore, input: ExecutionEvidence, evidence: readonly EvidenceRecord[], name: string, differences: Differences): Promise<void> {
+async function checkContent(
+  artifacts: ArtifactStore,
+  input: ExecutionEvidence,
+  evidence: readonly EvidenceRecord[],
+  name: string,
+  differences: Differences,
+): Promise<void> {
   const { row, profile, planned } = input;
   const group = planned === null ? undefined : profile.case_groups[planned.case.group];
   if (group === undefined) return;
@@ -94,8 +135,20 @@ async function checkContent(artifacts: ArtifactStore, input: ExecutionEvidence, 
   if (read === null) return;
   if (row.status !== 'completed') {
     const aggregated = row.fault === 'agent' ? failedAggregate(group) : null;
-    differences.same('result', name, 'aggregate', aggregated === null ? null : canonicalJson(aggregated), row.aggregate);
-    const content = executionContent({ status: row.status, fault: row.fault, envelope: null, evaluator_results: [], aggregate: aggregated });
+    differences.same(
+      'result',
+      name,
+      'aggregate',
+      aggregated === null ? null : canonicalJson(aggregated),
+      row.aggregate,
+    );
+    const content = executionContent({
+      status: row.status,
+      fault: row.fault,
+      envelope: null,
+      evaluator_results: [],
+      aggregate: aggregated,
+    });
     differences.same('result', name, 'content', content, row.content);
     return;
   }
@@ -109,11 +162,22 @@ async function checkContent(artifacts: ArtifactStore, input: ExecutionEvidence, 
   differences.same('result', name, 'aggregate', canonicalJson(score), row.aggregate);
   if (envelope.envelope === null) differences.notRecomputable += 1;
   const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);
-  const content = executionContent({ status: 'completed', fault: null, envelope: digest, evaluator_results: results, aggregate: score });
+  const content = executionContent({
+    status: 'completed',
+    fault: null,
+    envelope: digest,
+    evaluator_results: results,
+    aggregate: score,
+  });
   differences.same('result', name, 'content', content, row.content);
 }
 
-async function readBodies(artifacts: ArtifactStore, evidence: readonly EvidenceRecord[], name: string, differences: Differences): Promise<{ envelope: EnvelopeBody | null; results: EvaluatorResult[] } | null> {
+async function readBodies(
+  artifacts: ArtifactStore,
+  evidence: readonly EvidenceRecord[],
+  name: string,
+  differences: Differences,
+): Promise<{ envelope: EnvelopeBody | null; results: EvaluatorResult[] } | null> {
   let envelope: EnvelopeBody | null = null;
   const results: EvaluatorResult[] = [];
   for (const record of evidence) {

@@ -1,3 +1,5 @@
+import { type ErrorCode, ProctorError } from '../../contract/problem.ts';
+
 /** One place where the store is not what its evidence says. */
 export interface Difference {
   /** The table, or `artifact`, `plan`, `verdict`. */
@@ -10,6 +12,7 @@ export interface Difference {
 }
 
 const MOST = 1000;
+const TROUBLE: readonly ErrorCode[] = ['store_busy', 'store_failed', 'store_full'];
 
 /** Differences in the order found, counted to the end and kept up to a bound. */
 export class Differences {
@@ -20,12 +23,30 @@ export class Differences {
 
   add(where: string, row: string, what: string, values: { expected?: unknown; found?: unknown } = {}): void {
     this.count += 1;
-    if (this.list.length < MOST) this.list.push({ where, row, what, expected: shown(values.expected), found: shown(values.found) });
+    if (this.list.length >= MOST) return;
+    this.list.push({ where, row, what, expected: shown(values.expected), found: shown(values.found) });
   }
 
   /** Adds a difference unless the two are equal. */
   same(where: string, row: string, what: string, expected: unknown, found: unknown): void {
     if (expected !== found) this.add(where, row, what, { expected, found });
+  }
+
+  /** Does a step of the check; null when what it reads cannot be read or recomputed, which is itself a difference. */
+  async step<T>(where: string, row: string, work: () => T | Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      this.fault(where, row, error);
+      return null;
+    }
+  }
+
+  /** Adds what was thrown over stored data; a disk or lock that fails says nothing about the data and is thrown on. */
+  fault(where: string, row: string, error: unknown): void {
+    if (ProctorError.is(error) && TROUBLE.includes(error.code)) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    this.add(where, row, ProctorError.is(error) ? message : `cannot be read: ${message}`);
   }
 }
 

@@ -19,7 +19,12 @@ export interface Verification {
   readonly differences: number;
   /** The first of them. */
   readonly found: readonly Difference[];
-  readonly checked: { readonly executions: number; readonly attempts: number; readonly evidence: number; readonly events: number };
+  readonly checked: {
+    readonly executions: number;
+    readonly attempts: number;
+    readonly evidence: number;
+    readonly events: number;
+  };
   /** Executions whose envelope persistence left out: their scores were checked, their content was taken as recorded. */
   readonly not_recomputable: number;
   readonly evidence_root: string | null;
@@ -31,7 +36,11 @@ export interface Verification {
  * event chain, statistics, gate and evidence root; names each place that differs. `expect` is a root noted elsewhere: only
  * it finds a rewrite in which every hash was made anew.
  */
-export async function verifyRun(deps: { readonly store: Store; readonly artifacts: ArtifactStore }, run: RunRow, expect: string | null): Promise<Verification> {
+export async function verifyRun(
+  deps: { readonly store: Store; readonly artifacts: ArtifactStore },
+  run: RunRow,
+  expect: string | null,
+): Promise<Verification> {
   const { store } = deps;
   const differences = new Differences();
   const checked = { executions: 0, attempts: 0, evidence: 0, events: 0 };
@@ -42,11 +51,14 @@ export async function verifyRun(deps: { readonly store: Store; readonly artifact
   const counts = await store.rowCounts(run.run_id);
   for (const table of ['execution', 'attempt', 'evidence'] as const) {
     const seen = { execution: checked.executions, attempt: checked.attempts, evidence: checked.evidence }[table];
-    if (snapshot !== null) differences.same(table, run.run_id, 'rows that belong to no execution of the plan', seen, counts[table]);
+    if (snapshot !== null)
+      differences.same(table, run.run_id, 'rows that belong to no execution of the plan', seen, counts[table]);
   }
-  if (run.finished_at !== null && run.status !== 'failed') differences.same('queue', run.run_id, 'nothing is queued of an ended run', 0, counts.queue);
+  if (run.finished_at !== null && run.status !== 'failed')
+    differences.same('queue', run.run_id, 'nothing is queued of an ended run', 0, counts.queue);
   if (run.status === 'completed') await checkOutbox(store, run, differences);
-  if (expect !== null) differences.same('run', run.run_id, 'the evidence root that was expected', expect, run.evidence_root);
+  if (expect !== null)
+    differences.same('run', run.run_id, 'the evidence root that was expected', expect, run.evidence_root);
   return {
     run_id: run.run_id,
     status: run.status,
@@ -96,7 +108,11 @@ async function checkRows(
       checked.attempts += own.attempts.length;
       checked.evidence += own.evidence.length;
       const planned = await plannedAt(plan, run, row.ordinal, differences);
-      await checkExecution(artifacts, { run_id: run.run_id, profile: snapshot.profile, row, planned, ...own }, differences);
+      await checkExecution(
+        artifacts,
+        { run_id: run.run_id, profile: snapshot.profile, row, planned, ...own },
+        differences,
+      );
       if (run.status === 'completed' && row.hash !== null) concluder.add(row);
     }
   }
@@ -104,12 +120,23 @@ async function checkRows(
   if (run.status === 'completed') conclude(run, concluder, chain, checked.executions, differences);
 }
 
-async function plannedAt(plan: PlanCases, run: RunRow, ordinal: number, differences: Differences): Promise<{ case: PlannedCase; repeat: number } | null> {
+async function plannedAt(
+  plan: PlanCases,
+  run: RunRow,
+  ordinal: number,
+  differences: Differences,
+): Promise<{ case: PlannedCase; repeat: number } | null> {
   if (ordinal < 0 || ordinal >= run.total) return null;
   try {
     const planned = await plan.at(ordinal);
     const { task_type, input, expected, context } = planned.case;
-    differences.same('plan', `case ${planned.case.id}`, 'case_content', digest('proctor/case/1', { task_type, input, expected, context }), planned.case.case_content);
+    differences.same(
+      'plan',
+      `case ${planned.case.id}`,
+      'case_content',
+      digest('proctor/case/1', { task_type, input, expected, context }),
+      planned.case.case_content,
+    );
     return planned;
   } catch (error) {
     if (!ProctorError.is(error)) throw error;
@@ -118,7 +145,13 @@ async function plannedAt(plan: PlanCases, run: RunRow, ordinal: number, differen
   }
 }
 
-function conclude(run: RunRow, concluder: Concluder, chain: ChainSummary, executions: number, differences: Differences): void {
+function conclude(
+  run: RunRow,
+  concluder: Concluder,
+  chain: ChainSummary,
+  executions: number,
+  differences: Differences,
+): void {
   differences.same('run', run.run_id, 'every execution of the plan is there', run.total, executions);
   const { verdict, merkle_root } = concluder.end();
   differences.same('verdict', run.run_id, 'verdict', canonicalJson(verdict), run.verdict);
@@ -126,7 +159,12 @@ function conclude(run: RunRow, concluder: Concluder, chain: ChainSummary, execut
   differences.same('verdict', run.run_id, 'content_digest', verdict.content_digest, run.content_digest);
   differences.same('run', run.run_id, 'merkle_root', merkle_root, run.merkle_root);
   differences.same('run', run.run_id, 'event_head', chain.head_before_completion, run.event_head);
-  const root = evidenceRoot({ snapshot_digest: run.snapshot_digest, merkle_root, event_head: chain.head_before_completion ?? '', finished_at: run.finished_at ?? 0 });
+  const root = evidenceRoot({
+    snapshot_digest: run.snapshot_digest,
+    merkle_root,
+    event_head: chain.head_before_completion ?? '',
+    finished_at: run.finished_at ?? 0,
+  });
   differences.same('run', run.run_id, 'evidence_root', root, run.evidence_root);
 }
 
@@ -137,7 +175,13 @@ async function checkOutbox(store: Store, run: RunRow, differences: Differences):
   for (const row of rows) {
     differences.same('outbox', row.dedupe_key, 'dedupe_key', `run:${run_id}:final`, row.dedupe_key);
     differences.same('outbox', row.dedupe_key, 'type', 'run_completed', row.type);
-    differences.same('outbox', row.dedupe_key, 'body', canonicalJson({ run_id, gate_status, content_digest, evidence_root }), row.body);
+    differences.same(
+      'outbox',
+      row.dedupe_key,
+      'body',
+      canonicalJson({ run_id, gate_status, content_digest, evidence_root }),
+      row.body,
+    );
     differences.same('outbox', row.dedupe_key, 'created_at', run.finished_at, row.created_at);
   }
 }

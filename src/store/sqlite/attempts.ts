@@ -1,8 +1,9 @@
-import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
-import { attemptSeal, evidenceHash, executionContent, lateHash, resultHash } from '../../core/evidence.ts';
+import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
+import { attemptSeal, evidenceHash, executionContent, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Keys } from './keys.ts';
+import { late } from './late.ts';
 import type { Transaction } from './transaction.ts';
 
 interface Place {
@@ -26,7 +27,8 @@ export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: 
 /** Ends the attempt and its execution: evidence, seal, result, event, all under the fence. */
 export function complete(tx: Transaction, keys: Keys, completion: Completion): WriteResult {
   const at = place(keys, completion);
-  if (!holds(tx, at)) return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
+  if (!holds(tx, at))
+    return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
   insertEvidence(tx, at, completion.evidence);
   const { attempt_status: status, reason, fault } = completion;
   const seal = closeAttempt(tx, at, { status, reason, fault });
@@ -62,7 +64,11 @@ export function release(tx: Transaction, keys: Keys, fence: Fence): WriteResult 
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';
   closeAttempt(tx, at, { status: 'cancelled', reason: 'released', fault: 'cancelled' });
-  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ status: 'cancelled', fault: 'cancelled', reason: 'released' }) });
+  tx.event({
+    ...at,
+    type: 'attempt_finished',
+    body: canonicalJson({ status: 'cancelled', fault: 'cancelled', reason: 'released' }),
+  });
   setAside(tx, at, 'retry_scheduled', tx.now);
   return 'written';
 }
@@ -71,14 +77,24 @@ export function release(tx: Transaction, keys: Keys, fence: Fence): WriteResult 
 export function suspend(tx: Transaction, keys: Keys, fence: Fence, deadlineMs: number): WriteResult {
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';
-  tx.connection.run("update attempt set status = 'suspended' where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?", at.run_no, at.ordinal, at.attempt, at.lease_id);
+  tx.connection.run(
+    "update attempt set status = 'suspended' where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?",
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    at.lease_id,
+  );
   tx.event({ ...at, type: 'attempt_suspended' });
   setAside(tx, at, 'waiting', deadlineMs);
   return 'written';
 }
 
 /** Closes and seals an attempt; answers its seal. */
-export function closeAttempt(tx: Transaction, at: Leased, end: { status: AttemptEnd; reason: string | null; fault: Fault | null }): string {
+export function closeAttempt(
+  tx: Transaction,
+  at: Leased,
+  end: { status: AttemptEnd; reason: string | null; fault: Fault | null },
+): string {
   const { connection, now } = tx;
   const key = [at.run_no, at.ordinal, at.attempt] as const;
   const row = connection.get<{ started_at: number; session_id: string }>(
@@ -137,7 +153,14 @@ export function endExecution(
     hash,
   );
   tx.connection.run('delete from queue where run_no = ? and ordinal = ?', run_no, ordinal);
-  tx.event({ run_no, run_id, type: 'execution_finished', ordinal, ...(attempt > 0 ? { attempt } : {}), body: canonicalJson({ status, fault, passed: end.passed, result: hash }) });
+  tx.event({
+    run_no,
+    run_id,
+    type: 'execution_finished',
+    ordinal,
+    ...(attempt > 0 ? { attempt } : {}),
+    body: canonicalJson({ status, fault, passed: end.passed, result: hash }),
+  });
   tx.count(run_no, from, -1);
   tx.count(run_no, status, 1);
   if (end.passed) tx.count(run_no, 'passed', 1);
@@ -145,11 +168,24 @@ export function endExecution(
 
 /** The seal of an attempt, '' when there is none. */
 export function sealOf(tx: Transaction, runNo: number, ordinal: number, attempt: number): string {
-  return tx.connection.get<{ seal: string | null }>('select seal from attempt where run_no = ? and ordinal = ? and attempt = ?', runNo, ordinal, attempt)?.seal ?? '';
+  return (
+    tx.connection.get<{ seal: string | null }>(
+      'select seal from attempt where run_no = ? and ordinal = ? and attempt = ?',
+      runNo,
+      ordinal,
+      attempt,
+    )?.seal ?? ''
+  );
 }
 
 /** The content digest of an execution that was cancelled. */
-export const CANCELLED_CONTENT = executionContent({ status: 'cancelled', fault: 'cancelled', envelope: null, evaluator_results: [], aggregate: null });
+export const CANCELLED_CONTENT = executionContent({
+  status: 'cancelled',
+  fault: 'cancelled',
+  envelope: null,
+  evaluator_results: [],
+  aggregate: null,
+});
 
 function place(keys: Keys, fence: Fence): Leased {
   const { run_id, ordinal, attempt, lease_id } = fence;
@@ -218,7 +254,13 @@ function insertEvidence(tx: Transaction, at: Leased, rows: readonly EvidenceRow[
 }
 
 function repeated(tx: Transaction, at: Place, seq: number, last: EvidenceRow): boolean {
-  const row = tx.connection.get<{ kind: string; body: string }>('select kind, body from evidence where run_no = ? and ordinal = ? and attempt = ? and seq = ?', at.run_no, at.ordinal, at.attempt, seq);
+  const row = tx.connection.get<{ kind: string; body: string }>(
+    'select kind, body from evidence where run_no = ? and ordinal = ? and attempt = ? and seq = ?',
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    seq,
+  );
   return row?.kind === last.kind && row.body === last.body;
 }
 
@@ -230,26 +272,4 @@ function committedBefore(tx: Transaction, at: Leased, completion: Completion): b
     at.ordinal,
   );
   return row?.attempt === at.attempt && row.lease_id === at.lease_id && row.content === completion.content;
-}
-
-/** Keeps what came too late apart, outside the chain; the run's event chain holds its hash. */
-function late(tx: Transaction, at: Leased, verb: string, rows: readonly EvidenceRow[]): WriteResult {
-  const body = canonicalJson(rows);
-  const last = tx.connection.get<{ n: number }>('select coalesce(max(late_seq), 0) as n from late_evidence where run_no = ?', at.run_no)?.n ?? 0;
-  const row = { run_id: at.run_id, late_seq: last + 1, ordinal: at.ordinal, attempt: at.attempt, lease_id: at.lease_id, verb, body, received_at: tx.now };
-  const hash = lateHash(row);
-  tx.connection.run(
-    'insert into late_evidence (run_no, late_seq, ordinal, attempt, lease_id, verb, body, received_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    at.run_no,
-    row.late_seq,
-    row.ordinal,
-    row.attempt,
-    row.lease_id,
-    verb,
-    body,
-    row.received_at,
-    hash,
-  );
-  tx.event({ run_no: at.run_no, run_id: at.run_id, type: 'late_evidence', ordinal: at.ordinal, attempt: at.attempt, body: canonicalJson({ late_seq: row.late_seq, verb, late: hash }) });
-  return 'fenced';
 }

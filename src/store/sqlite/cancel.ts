@@ -9,7 +9,11 @@ import type { Transaction } from './transaction.ts';
  */
 export function sweepCancelled(tx: Transaction, keys: Keys, runId: string, limit: number): number {
   const runNo = keys.run(runId);
-  const idle = tx.connection.all<{ ordinal: number; attempt: number; status: 'pending' | 'retry_scheduled' | 'waiting' }>(
+  const idle = tx.connection.all<{
+    ordinal: number;
+    attempt: number;
+    status: 'pending' | 'retry_scheduled' | 'waiting';
+  }>(
     `select q.ordinal, q.attempt, q.status from queue q join run r on r.run_no = q.run_no
 where q.run_no = ? and q.status <> 'running' and r.cancel_requested_at is not null and r.status in ('pending', 'running') order by q.ordinal limit ?`,
     runNo,
@@ -18,7 +22,13 @@ where q.run_no = ? and q.status <> 'running' and r.cancel_requested_at is not nu
   for (const { ordinal, attempt, status } of idle) {
     const at = { run_no: runNo, run_id: runId, ordinal, attempt };
     const seal = attempt === 0 ? '' : sealOf(tx, runNo, ordinal, attempt);
-    endExecution(tx, at, seal, { status: 'cancelled', fault: 'cancelled', aggregate: null, passed: false, content: CANCELLED_CONTENT }, status);
+    endExecution(
+      tx,
+      at,
+      seal,
+      { status: 'cancelled', fault: 'cancelled', aggregate: null, passed: false, content: CANCELLED_CONTENT },
+      status,
+    );
   }
   endCancelled(tx, runNo, runId);
   return idle.length;

@@ -45,7 +45,9 @@ export class Connection {
  */
 export function openDatabase(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: true });
-  db.exec('pragma recursive_triggers = on; pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -16000');
+  db.exec(
+    'pragma recursive_triggers = on; pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -16000',
+  );
   return db;
 }
 
@@ -54,17 +56,24 @@ export function configureDatabase(db: DatabaseSync): void {
   db.exec('pragma busy_timeout = 5000');
   const mode = (db.prepare('pragma journal_mode = wal').get() as { journal_mode: string }).journal_mode;
   if (mode !== 'wal' && mode !== 'memory') {
-    throw new ProctorError('store_failed', `the store's file system does not support SQLite's write-ahead log (journal mode \`${mode}\`); put the store on a local disk`);
+    throw new ProctorError(
+      'store_failed',
+      `the store's file system does not support SQLite's write-ahead log (journal mode \`${mode}\`); put the store on a local disk`,
+    );
   }
-  db.exec('pragma synchronous = full; pragma wal_autocheckpoint = 1000; pragma journal_size_limit = 67108864; pragma busy_timeout = 0');
+  db.exec(
+    'pragma synchronous = full; pragma wal_autocheckpoint = 1000; pragma journal_size_limit = 67108864; pragma busy_timeout = 0',
+  );
 }
 
 /** The primary SQLite result code of an error of node:sqlite, or null. */
 export function sqliteCode(error: unknown): number | null {
-  if (typeof error !== 'object' || error === null || !('errcode' in error) || typeof error.errcode !== 'number') return null;
+  if (typeof error !== 'object' || error === null || !('errcode' in error) || typeof error.errcode !== 'number')
+    return null;
   return error.errcode & 0xff;
 }
 
+/** SQLite's result code for a lock that another connection holds. */
 export const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const SQLITE_IOERR = 10;
@@ -79,14 +88,29 @@ export function storeError(error: unknown, location: string): unknown {
   if (code === null || ProctorError.is(error)) return error;
   const detail = error instanceof Error ? error.message : String(error);
   if (code === SQLITE_FULL) {
-    return new ProctorError('store_full', `the disk that holds \`${location}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`, { cause: error });
+    return new ProctorError(
+      'store_full',
+      `the disk that holds \`${location}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`,
+      { cause: error },
+    );
   }
-  if (code === SQLITE_BUSY || code === SQLITE_LOCKED) return new ProctorError('store_busy', `\`${location}\` stayed locked by another process: ${detail}`, { cause: error });
+  if (code === SQLITE_BUSY || code === SQLITE_LOCKED)
+    return new ProctorError('store_busy', `\`${location}\` stayed locked by another process: ${detail}`, {
+      cause: error,
+    });
   if (code === SQLITE_IOERR || code === SQLITE_CANTOPEN) {
-    return new ProctorError('store_failed', `\`${location}\` could not be read or written: ${detail}; check the disk and the permissions`, { cause: error });
+    return new ProctorError(
+      'store_failed',
+      `\`${location}\` could not be read or written: ${detail}; check the disk and the permissions`,
+      { cause: error },
+    );
   }
   if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) {
-    return new ProctorError('store_altered', `\`${location}\` is not a sound SQLite file: ${detail}; restore a backup`, { cause: error });
+    return new ProctorError(
+      'store_altered',
+      `\`${location}\` is not a sound SQLite file: ${detail}; restore a backup`,
+      { cause: error },
+    );
   }
   return new ProctorError('store_failed', `the store refused a statement: ${detail}`, { cause: error });
 }

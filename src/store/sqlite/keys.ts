@@ -15,7 +15,8 @@ export class Keys {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
     const row = this.#connection.get<{ run_no: number }>('select run_no from run where run_id = ?', runId);
-    if (row === undefined) throw new ProctorError('not_found', `there is no run \`${runId}\` in this store; \`proctor runs\` lists them`);
+    if (row === undefined)
+      throw new ProctorError('not_found', `there is no run \`${runId}\` in this store; \`proctor runs\` lists them`);
     this.#runs.set(runId, row.run_no);
     return row.run_no;
   }
@@ -23,8 +24,12 @@ export class Keys {
   session(sessionId: string): number {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const row = this.#connection.get<{ session_no: number }>('select session_no from worker_session where session_id = ?', sessionId);
-    if (row === undefined) throw new ProctorError('not_found', `there is no worker session \`${sessionId}\` in this store`);
+    const row = this.#connection.get<{ session_no: number }>(
+      'select session_no from worker_session where session_id = ?',
+      sessionId,
+    );
+    if (row === undefined)
+      throw new ProctorError('not_found', `there is no worker session \`${sessionId}\` in this store`);
     this.#sessions.set(sessionId, row.session_no);
     return row.session_no;
   }

@@ -1,4 +1,12 @@
-import type { Claim, ClaimRequest, EvidenceRow, Fence, HeartbeatAnswer, ReapRequest, Reaped } from '../../contract/store.ts';
+import type {
+  Claim,
+  ClaimRequest,
+  EvidenceRow,
+  Fence,
+  HeartbeatAnswer,
+  Reaped,
+  ReapRequest,
+} from '../../contract/store.ts';
 import { executionContent } from '../../core/evidence.ts';
 import { randomText } from '../../lib/id.ts';
 import { closeAttempt, endExecution } from './attempts.ts';
@@ -53,14 +61,37 @@ function share(tx: Transaction, run: ActiveRun, sessionNo: number, leaseMs: numb
     run.run_no,
     sessionNo,
   ) ?? { running: 0, own: 0 };
-  const live = tx.connection.get<{ n: number }>('select count(*) as n from worker_session where ended_at is null and last_seen_at > ?', tx.now - leaseMs)?.n ?? 1;
+  const live =
+    tx.connection.get<{ n: number }>(
+      'select count(*) as n from worker_session where ended_at is null and last_seen_at > ?',
+      tx.now - leaseMs,
+    )?.n ?? 1;
   return Math.min(run.concurrency - running, Math.ceil(run.concurrency / Math.max(1, live)) - own);
 }
 
 function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: number, leaseMs: number): Claim[] {
   const leaseId = randomText(16);
-  const retries = lease(tx, run, sessionNo, leaseId, leaseMs, "status = 'retry_scheduled' and available_at <= ?5 order by available_at, ordinal", take);
-  const fresh = take > retries.length ? lease(tx, run, sessionNo, leaseId, leaseMs, "status = 'pending' and available_at <= ?5 order by order_key, ordinal", take - retries.length) : [];
+  const retries = lease(
+    tx,
+    run,
+    sessionNo,
+    leaseId,
+    leaseMs,
+    "status = 'retry_scheduled' and available_at <= ?5 order by available_at, ordinal",
+    take,
+  );
+  const fresh =
+    take > retries.length
+      ? lease(
+          tx,
+          run,
+          sessionNo,
+          leaseId,
+          leaseMs,
+          "status = 'pending' and available_at <= ?5 order by order_key, ordinal",
+          take - retries.length,
+        )
+      : [];
   tx.count(run.run_no, 'retry_scheduled', -retries.length);
   tx.count(run.run_no, 'pending', -fresh.length);
   tx.count(run.run_no, 'running', retries.length + fresh.length);
@@ -68,7 +99,15 @@ function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: numbe
   return [...retries, ...fresh].map((row) => open(tx, run, sessionNo, leaseId, row));
 }
 
-function lease(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: string, leaseMs: number, which: string, take: number): Leased[] {
+function lease(
+  tx: Transaction,
+  run: ActiveRun,
+  sessionNo: number,
+  leaseId: string,
+  leaseMs: number,
+  which: string,
+  take: number,
+): Leased[] {
   return tx.connection.all<Leased>(
     `update queue set status = 'running', attempt = attempt + 1, lease_id = ?1, session_no = ?2, lease_until = ?5 + ?3
 where run_no = ?4 and ordinal in (select ordinal from queue where run_no = ?4 and ${which} limit ?6)
@@ -94,7 +133,11 @@ function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: strin
     tx.now,
   );
   tx.event({ run_no: run.run_no, run_id: run.run_id, type: 'attempt_started', ordinal, attempt });
-  const execution = tx.connection.get<{ case_id: string; repeat: number }>('select case_id, repeat from execution where run_no = ? and ordinal = ?', run.run_no, ordinal);
+  const execution = tx.connection.get<{ case_id: string; repeat: number }>(
+    'select case_id, repeat from execution where run_no = ? and ordinal = ?',
+    run.run_no,
+    ordinal,
+  );
   return {
     run_id: run.run_id,
     ordinal,
@@ -102,7 +145,12 @@ function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: strin
     lease_id: leaseId,
     case_id: execution?.case_id ?? '',
     repeat: execution?.repeat ?? 1,
-    failures: { agent: row.agent_failures, infrastructure: row.infrastructure_failures, grader: row.grader_failures, lease: row.lease_losses },
+    failures: {
+      agent: row.agent_failures,
+      infrastructure: row.infrastructure_failures,
+      grader: row.grader_failures,
+      lease: row.lease_losses,
+    },
     kept: attempt > 1 ? keptEvidence(tx, run.run_no, ordinal) : [],
   };
 }
@@ -119,7 +167,13 @@ function keptEvidence(tx: Transaction, runNo: number, ordinal: number): Evidence
 }
 
 /** Extends the leases that are still held; answers those that are not, and the runs to be cancelled. */
-export function heartbeat(tx: Transaction, keys: Keys, sessionId: string, leaseMs: number, fences: readonly Fence[]): HeartbeatAnswer {
+export function heartbeat(
+  tx: Transaction,
+  keys: Keys,
+  sessionId: string,
+  leaseMs: number,
+  fences: readonly Fence[],
+): HeartbeatAnswer {
   const { connection, now } = tx;
   connection.run('update worker_session set last_seen_at = ? where session_id = ?', now, sessionId);
   const lost = fences.filter(
@@ -133,7 +187,9 @@ export function heartbeat(tx: Transaction, keys: Keys, sessionId: string, leaseM
         fence.lease_id,
       ) === 0,
   );
-  const runs = connection.all<{ run_id: string }>("select run_id from run where status in ('pending', 'running', 'finalizing') and cancel_requested_at is not null");
+  const runs = connection.all<{ run_id: string }>(
+    "select run_id from run where status in ('pending', 'running', 'finalizing') and cancel_requested_at is not null",
+  );
   return { lost, cancelled_runs: runs.map((run) => run.run_id) };
 }
 
@@ -165,12 +221,28 @@ function take(tx: Transaction, row: Expired, maxLosses: number): Reaped {
   const { run_no, run_id, ordinal, attempt, lease_id, session_id } = row;
   const losses = row.lease_losses + 1;
   const ended = losses > maxLosses;
-  const seal = closeAttempt(tx, { run_no, run_id, ordinal, attempt, lease_id }, { status: 'stale', reason: 'lease_lost', fault: 'infrastructure' });
+  const seal = closeAttempt(
+    tx,
+    { run_no, run_id, ordinal, attempt, lease_id },
+    { status: 'stale', reason: 'lease_lost', fault: 'infrastructure' },
+  );
   tx.event({ run_no, run_id, type: 'attempt_stale', ordinal, attempt });
   tx.count(run_no, 'stale', 1);
   if (ended) {
-    const content = executionContent({ status: 'failed', fault: 'infrastructure', envelope: null, evaluator_results: [], aggregate: null });
-    endExecution(tx, { run_no, run_id, ordinal, attempt }, seal, { status: 'failed', fault: 'infrastructure', aggregate: null, passed: false, content });
+    const content = executionContent({
+      status: 'failed',
+      fault: 'infrastructure',
+      envelope: null,
+      evaluator_results: [],
+      aggregate: null,
+    });
+    endExecution(tx, { run_no, run_id, ordinal, attempt }, seal, {
+      status: 'failed',
+      fault: 'infrastructure',
+      aggregate: null,
+      passed: false,
+      content,
+    });
   } else {
     tx.connection.run(
       `update queue set status = 'retry_scheduled', available_at = ?1, lease_losses = ?2, lease_id = null, session_no = null, lease_until = null

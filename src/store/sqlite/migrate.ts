@@ -26,13 +26,22 @@ export function migrate(db: DatabaseSync, location: string, nowMs: number): void
   try {
     db.exec('begin immediate');
     try {
-      db.exec('create table if not exists migration (version integer primary key not null, name text not null, sha256 text not null, applied_at integer not null) strict');
-      const applied = db.prepare('select version, name, sha256 from migration order by version').all() as unknown as Applied[];
+      db.exec(
+        'create table if not exists migration (version integer primary key not null, name text not null, sha256 text not null, applied_at integer not null) strict',
+      );
+      const applied = db
+        .prepare('select version, name, sha256 from migration order by version')
+        .all() as unknown as Applied[];
       check(applied, location);
       for (const migration of MIGRATIONS.slice(applied.length)) {
         const sql = readMigration(migration.name);
         // The id row first: a second migrator that got past the lock would collide here (graphile's rule).
-        db.prepare('insert into migration (version, name, sha256, applied_at) values (?, ?, ?, ?)').run(migration.version, migration.name, digestBytes(sql), nowMs);
+        db.prepare('insert into migration (version, name, sha256, applied_at) values (?, ?, ?, ?)').run(
+          migration.version,
+          migration.name,
+          digestBytes(sql),
+          nowMs,
+        );
         db.exec(sql);
         if (migration.version === 1) seed(db);
       }
@@ -48,19 +57,29 @@ export function migrate(db: DatabaseSync, location: string, nowMs: number): void
 
 /** Names of triggers that a sound store has and this file lacks. */
 export function missingTriggers(db: DatabaseSync): string[] {
-  const present = new Set((db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map((row) => row.name));
+  const present = new Set(
+    (db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map(
+      (row) => row.name,
+    ),
+  );
   return triggerNames().filter((name) => !present.has(name));
 }
 
 function check(applied: readonly Applied[], location: string): void {
   const newest = applied.at(-1);
   if (newest && newest.version > SCHEMA_VERSION) {
-    throw new ProctorError('store_newer', `\`${location}\` has schema ${newest.version}, this Proctor knows ${SCHEMA_VERSION}; use the newer Proctor that wrote it`);
+    throw new ProctorError(
+      'store_newer',
+      `\`${location}\` has schema ${newest.version}, this Proctor knows ${SCHEMA_VERSION}; use the newer Proctor that wrote it`,
+    );
   }
   applied.forEach((row, index) => {
     const known = MIGRATIONS[index];
     if (known?.version !== row.version || digestBytes(readMigration(known.name)) !== row.sha256) {
-      throw new ProctorError('store_altered', `migration ${row.version} (\`${row.name}\`) in \`${location}\` is not the one this Proctor has; restore the file or use the Proctor that wrote it`);
+      throw new ProctorError(
+        'store_altered',
+        `migration ${row.version} (\`${row.name}\`) in \`${location}\` is not the one this Proctor has; restore the file or use the Proctor that wrote it`,
+      );
     }
   });
 }
@@ -69,7 +88,8 @@ function check(applied: readonly Applied[], location: string): void {
 function seed(db: DatabaseSync): void {
   const insert = db.prepare('insert into state_transition (machine, from_state, to_state) values (?, ?, ?)');
   for (const machine of MACHINES) {
-    for (const [from, states] of Object.entries<readonly string[]>(machine.next)) for (const to of states) insert.run(machine.name, from, to);
+    for (const [from, states] of Object.entries<readonly string[]>(machine.next))
+      for (const to of states) insert.run(machine.name, from, to);
   }
   for (const statement of triggerStatements()) db.exec(statement);
 }

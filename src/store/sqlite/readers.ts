@@ -18,23 +18,33 @@ import type { Keys } from './keys.ts';
 const RUN = `run_id, run_key, status, gate_status, snapshot_digest, plan_digest, cases, repeats, total, materialized, concurrency, base_dir, created_by,
 created_at, started_at, finished_at, cancel_requested_at, reason, verdict, content_digest, merkle_root, evidence_root, event_head`;
 
+/** One run by id. */
 export function run(connection: Connection, runId: string): RunRow | null {
   return connection.get<RunRow>(`select ${RUN} from run where run_id = ?`, runId) ?? null;
 }
 
+/** One run by its run key. */
 export function runByKey(connection: Connection, runKey: string): RunRow | null {
   return connection.get<RunRow>(`select ${RUN} from run where run_key = ?`, runKey) ?? null;
 }
 
 /** Newest first; the key is a run id. */
 export function runs(connection: Connection, page: Page<string>): RunRow[] {
-  return connection.all<RunRow>(`select ${RUN} from run where ?1 is null or run_id < ?1 order by run_id desc limit ?2`, page.after, page.limit);
+  return connection.all<RunRow>(
+    `select ${RUN} from run where ?1 is null or run_id < ?1 order by run_id desc limit ?2`,
+    page.after,
+    page.limit,
+  );
 }
 
+/** Runs that have not ended, oldest first. */
 export function activeRuns(connection: Connection): RunRow[] {
-  return connection.all<RunRow>(`select ${RUN} from run where status in ('pending', 'running', 'finalizing') order by run_no`);
+  return connection.all<RunRow>(
+    `select ${RUN} from run where status in ('pending', 'running', 'finalizing') order by run_no`,
+  );
 }
 
+/** A frozen snapshot's canonical JSON by its digest. */
 export function snapshot(connection: Connection, digest: string): string | null {
   return connection.get<{ body: string }>('select body from snapshot where digest = ?', digest)?.body ?? null;
 }
@@ -43,7 +53,11 @@ export function snapshot(connection: Connection, digest: string): string | null 
 export function progress(connection: Connection, keys: Keys, runId: string): Progress {
   const runNo = keys.run(runId);
   const total = connection.get<{ total: number }>('select total from run where run_no = ?', runNo)?.total ?? 0;
-  const stats = new Map(connection.all<{ kind: string; n: number }>('select kind, n from run_stat where run_no = ?', runNo).map((row) => [row.kind, row.n]));
+  const stats = new Map(
+    connection
+      .all<{ kind: string; n: number }>('select kind, n from run_stat where run_no = ?', runNo)
+      .map((row) => [row.kind, row.n]),
+  );
   const next = connection.get<{ at: number; reason: string | null }>(
     `select q.available_at as at, a.reason from queue q left join attempt a on a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt
 where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limit 1`,
@@ -69,6 +83,7 @@ where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limi
   };
 }
 
+/** Sessions that hold leases of a run. */
 export function holders(connection: Connection, keys: Keys, runId: string): Holder[] {
   return connection.all<Holder & Record<string, unknown>>(
     `select s.session_id, s.worker, s.host, s.pid, count(*) as held, s.last_seen_at, max(q.lease_until) as lease_until
@@ -84,7 +99,12 @@ left join result r on r.run_no = x.run_no and r.ordinal = x.ordinal
 left join queue q on q.run_no = x.run_no and q.ordinal = x.ordinal`;
 
 /** Executions in verdict order, a page after a key. */
-export function executions(connection: Connection, keys: Keys, runId: string, page: Page<ExecutionKey>): ExecutionRow[] {
+export function executions(
+  connection: Connection,
+  keys: Keys,
+  runId: string,
+  page: Page<ExecutionKey>,
+): ExecutionRow[] {
   return connection.all<ExecutionRow & Record<string, unknown>>(
     `${EXECUTION} where x.run_no = ? and (x.case_id, x.repeat) > (?, ?) order by x.case_id, x.repeat limit ?`,
     keys.run(runId),
@@ -94,7 +114,13 @@ export function executions(connection: Connection, keys: Keys, runId: string, pa
   );
 }
 
-export function executionsAt(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): ExecutionRow[] {
+/** Executions by ordinal. */
+export function executionsAt(
+  connection: Connection,
+  keys: Keys,
+  runId: string,
+  ordinals: readonly number[],
+): ExecutionRow[] {
   return connection.all<ExecutionRow & Record<string, unknown>>(
     `${EXECUTION} where x.run_no = ? and x.ordinal in (select value from json_each(?)) order by x.ordinal`,
     keys.run(runId),
@@ -102,15 +128,27 @@ export function executionsAt(connection: Connection, keys: Keys, runId: string, 
   );
 }
 
+/** How many rows a run has in each table. */
 export function rowCounts(connection: Connection, keys: Keys, runId: string): RowCounts {
   const runNo = keys.run(runId);
-  const count = (table: string) => connection.get<{ n: number }>(`select count(*) as n from ${table} where run_no = ?`, runNo)?.n ?? 0;
-  const [execution, queue, attempt, evidence, result, event, late_evidence, outbox] = TABLES.map(count) as [number, number, number, number, number, number, number, number];
+  const count = (table: string) =>
+    connection.get<{ n: number }>(`select count(*) as n from ${table} where run_no = ?`, runNo)?.n ?? 0;
+  const [execution, queue, attempt, evidence, result, event, late_evidence, outbox] = TABLES.map(count) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   return { execution, queue, attempt, evidence, result, event, late_evidence, outbox };
 }
 
 const TABLES = ['execution', 'queue', 'attempt', 'evidence', 'result', 'event', 'late_evidence', 'outbox'] as const;
 
+/** Attempts of executions, in (ordinal, attempt) order. */
 export function attempts(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): AttemptRow[] {
   return connection.all<AttemptRow & Record<string, unknown>>(
     `select a.ordinal, a.attempt, s.session_id, a.lease_id, a.status, a.started_at, a.ended_at, a.reason, a.fault, a.evidence_count, a.seal
@@ -121,7 +159,13 @@ where a.run_no = ? and a.ordinal in (select value from json_each(?)) order by a.
   );
 }
 
-export function evidence(connection: Connection, keys: Keys, runId: string, ordinals: readonly number[]): EvidenceRecord[] {
+/** Evidence of executions, in (ordinal, attempt, seq) order. */
+export function evidence(
+  connection: Connection,
+  keys: Keys,
+  runId: string,
+  ordinals: readonly number[],
+): EvidenceRecord[] {
   return connection.all<EvidenceRecord & Record<string, unknown>>(
     `select ordinal, attempt, seq, kind, body, artifact, hash from evidence
 where run_no = ? and ordinal in (select value from json_each(?)) order by ordinal, attempt, seq`,
@@ -130,6 +174,7 @@ where run_no = ? and ordinal in (select value from json_each(?)) order by ordina
   );
 }
 
+/** Events of a run after a seq. */
 export function events(connection: Connection, keys: Keys, runId: string, page: Page<number>): EventRow[] {
   return connection.all<EventRow & Record<string, unknown>>(
     `select e.position, r.run_id, e.seq, e.type, e.at, e.ordinal, e.attempt, e.body, e.hash from event e join run r on r.run_no = e.run_no
@@ -140,11 +185,16 @@ where e.run_no = ? and e.seq > ? order by e.seq limit ?`,
   );
 }
 
+/** The stored head of a run's event chain. */
 export function eventHead(connection: Connection, keys: Keys, runId: string): { count: number; hash: string } {
-  const row = connection.get<{ event_count: number; event_hash: string }>('select event_count, event_hash from run_head where run_no = ?', keys.run(runId));
+  const row = connection.get<{ event_count: number; event_hash: string }>(
+    'select event_count, event_hash from run_head where run_no = ?',
+    keys.run(runId),
+  );
   return { count: row?.event_count ?? 0, hash: row?.event_hash ?? '' };
 }
 
+/** Late evidence of a run after a number. */
 export function lateEvidence(connection: Connection, keys: Keys, runId: string, page: Page<number>): LateRow[] {
   return connection.all<LateRow & Record<string, unknown>>(
     'select late_seq, ordinal, attempt, lease_id, verb, body, received_at, hash from late_evidence where run_no = ? and late_seq > ? order by late_seq limit ?',
@@ -154,6 +204,7 @@ export function lateEvidence(connection: Connection, keys: Keys, runId: string, 
   );
 }
 
+/** Outbox rows of a run. */
 export function outbox(connection: Connection, keys: Keys, runId: string): OutboxRow[] {
   return connection.all<OutboxRow & Record<string, unknown>>(
     'select o.outbox_no, r.run_id, o.dedupe_key, o.type, o.body, o.created_at from outbox o join run r on r.run_no = o.run_no where o.run_no = ? order by o.outbox_no',

@@ -1,5 +1,5 @@
-import type { FinalVerdict, NewExecution, NewRun } from '../../contract/store.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import type { FinalVerdict, NewExecution, NewRun } from '../../contract/store.ts';
 import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Keys } from './keys.ts';
@@ -9,7 +9,10 @@ import type { Transaction } from './transaction.ts';
 export function createRun(tx: Transaction, run: NewRun): { run_id: string; created: boolean } {
   const { connection, now } = tx;
   if (run.run_key !== null) {
-    const known = connection.get<{ run_id: string; snapshot_digest: string }>('select run_id, snapshot_digest from run where run_key = ?', run.run_key);
+    const known = connection.get<{ run_id: string; snapshot_digest: string }>(
+      'select run_id, snapshot_digest from run where run_key = ?',
+      run.run_key,
+    );
     if (known?.snapshot_digest === run.snapshot_digest) return { run_id: known.run_id, created: false };
     if (known) {
       throw new ProctorError(
@@ -18,7 +21,11 @@ export function createRun(tx: Transaction, run: NewRun): { run_id: string; creat
       );
     }
   }
-  connection.run('insert into snapshot (digest, body) select ?1, ?2 where not exists (select 1 from snapshot where digest = ?1)', run.snapshot_digest, run.snapshot);
+  connection.run(
+    'insert into snapshot (digest, body) select ?1, ?2 where not exists (select 1 from snapshot where digest = ?1)',
+    run.snapshot_digest,
+    run.snapshot,
+  );
   const total = run.cases * run.repeats;
   const inserted = connection.get<{ run_no: number }>(
     `insert into run (run_id, run_key, status, gate_status, snapshot_digest, plan_digest, cases, repeats, total, concurrency, base_dir, created_by, created_at)
@@ -38,7 +45,17 @@ values (?, ?, 'pending', 'unknown', ?, ?, ?, ?, ?, ?, ?, ?, ?) returning run_no`
   const run_no = inserted?.run_no ?? 0;
   connection.run("insert into run_head (run_no, event_count, event_hash) values (?, 0, '')", run_no);
   const { run_key, snapshot_digest, plan_digest, cases, repeats, concurrency, base_dir, created_by } = run;
-  const body = canonicalJson({ run_key, snapshot_digest, plan_digest, cases, repeats, total, concurrency, base_dir, created_by });
+  const body = canonicalJson({
+    run_key,
+    snapshot_digest,
+    plan_digest,
+    cases,
+    repeats,
+    total,
+    concurrency,
+    base_dir,
+    created_by,
+  });
   tx.event({ run_no, run_id: run.run_id, type: 'run_created', body });
   return { run_id: run.run_id, created: true };
 }
@@ -46,16 +63,26 @@ values (?, ?, 'pending', 'unknown', ?, ?, ?, ?, ?, ?, ?, ?, ?) returning run_no`
 const STRIDE = 1000; // order keys between two executions of a run; runs interleave by them (stride scheduling)
 
 /** Adds a window of executions to the plan's end and queues them; a window that another worker added is left out. */
-export function materialize(tx: Transaction, keys: Keys, runId: string, from: number, executions: readonly NewExecution[]): number {
+export function materialize(
+  tx: Transaction,
+  keys: Keys,
+  runId: string,
+  from: number,
+  executions: readonly NewExecution[],
+): number {
   const { connection } = tx;
   const runNo = keys.run(runId);
-  const run = connection.get<{ status: string; materialized: number; next_pass: number; cancel_requested_at: number | null }>(
-    'select status, materialized, next_pass, cancel_requested_at from run where run_no = ?',
-    runNo,
-  );
+  const run = connection.get<{
+    status: string;
+    materialized: number;
+    next_pass: number;
+    cancel_requested_at: number | null;
+  }>('select status, materialized, next_pass, cancel_requested_at from run where run_no = ?', runNo);
   if (run === undefined || run.materialized !== from || run.cancel_requested_at !== null) return run?.materialized ?? 0;
   if (run.status !== 'pending' && run.status !== 'running') return run.materialized;
-  const least = connection.get<{ pass: number | null }>("select min(order_key) as pass from queue where status = 'pending'")?.pass ?? 0;
+  const least =
+    connection.get<{ pass: number | null }>("select min(order_key) as pass from queue where status = 'pending'")
+      ?.pass ?? 0;
   let pass = Math.max(run.next_pass, least);
   let ordinal = from;
   for (const execution of executions) {
@@ -68,18 +95,33 @@ export function materialize(tx: Transaction, keys: Keys, runId: string, from: nu
       execution.case_content,
       execution.cluster,
     );
-    connection.run("insert into queue (run_no, ordinal, status, order_key, available_at) values (?, ?, 'pending', ?, 0)", runNo, ordinal, pass);
+    connection.run(
+      "insert into queue (run_no, ordinal, status, order_key, available_at) values (?, ?, 'pending', ?, 0)",
+      runNo,
+      ordinal,
+      pass,
+    );
     pass += STRIDE;
     ordinal += 1;
   }
-  connection.run('update run set materialized = ?, next_pass = ? where run_no = ? and materialized = ?', ordinal, pass, runNo, from);
+  connection.run(
+    'update run set materialized = ?, next_pass = ? where run_no = ? and materialized = ?',
+    ordinal,
+    pass,
+    runNo,
+    from,
+  );
   tx.count(runNo, 'pending', executions.length);
   if (run.status === 'pending') start(tx, runNo, runId);
   return ordinal;
 }
 
 function start(tx: Transaction, runNo: number, runId: string): void {
-  tx.connection.run("update run set status = 'running', started_at = ? where run_no = ? and status = 'pending'", tx.now, runNo);
+  tx.connection.run(
+    "update run set status = 'running', started_at = ? where run_no = ? and status = 'pending'",
+    tx.now,
+    runNo,
+  );
   tx.event({ run_no: runNo, run_id: runId, type: 'run_started' });
 }
 
@@ -96,7 +138,10 @@ export function requestCancel(tx: Transaction, keys: Keys, runId: string, reason
     tx.event({ run_no: runNo, run_id: runId, type: 'run_cancel_requested', body: canonicalJson({ reason }) });
     endCancelled(tx, runNo, runId);
   }
-  const run = tx.connection.get<{ cancel_requested_at: number | null; status: string }>('select cancel_requested_at, status from run where run_no = ?', runNo);
+  const run = tx.connection.get<{ cancel_requested_at: number | null; status: string }>(
+    'select cancel_requested_at, status from run where run_no = ?',
+    runNo,
+  );
   return run?.cancel_requested_at != null && run.status !== 'completed' && run.status !== 'failed';
 }
 
@@ -121,7 +166,9 @@ and not exists (select 1 from queue where run_no = ?1)`,
     runNo,
   );
   if (changed === 1) tx.event({ run_no: runNo, run_id: runId, type: 'run_finalizing' });
-  return tx.connection.get<{ status: string }>('select status from run where run_no = ?', runNo)?.status === 'finalizing';
+  return (
+    tx.connection.get<{ status: string }>('select status from run where run_no = ?', runNo)?.status === 'finalizing'
+  );
 }
 
 /** finalizing → completed: verdict, digests and evidence root, with the event and the outbox row in the same transaction. */
@@ -134,10 +181,18 @@ export function finalize(tx: Transaction, keys: Keys, runId: string, verdict: Fi
   );
   if (run === undefined) return false;
   if (run.results !== run.total) {
-    throw new ProctorError('store_altered', `run ${runId} has ${run.results} results for ${run.total} executions; \`proctor doctor --verify\` says more`);
+    throw new ProctorError(
+      'store_altered',
+      `run ${runId} has ${run.results} results for ${run.total} executions; \`proctor doctor --verify\` says more`,
+    );
   }
   const event_head = tx.head(runNo).hash;
-  const root = evidenceRoot({ snapshot_digest: run.snapshot_digest, merkle_root: verdict.merkle_root, event_head, finished_at: now });
+  const root = evidenceRoot({
+    snapshot_digest: run.snapshot_digest,
+    merkle_root: verdict.merkle_root,
+    event_head,
+    finished_at: now,
+  });
   connection.run(
     `update run set status = 'completed', gate_status = ?, verdict = ?, content_digest = ?, merkle_root = ?, evidence_root = ?, event_head = ?, finished_at = ?
 where run_no = ? and status = 'finalizing'`,

@@ -20,20 +20,33 @@ export function openSession(tx: Transaction, session: NewSession): void {
   );
 }
 
+/** Notes that a session is alive. */
 export function touchSession(tx: Transaction, sessionId: string): void {
   tx.connection.run('update worker_session set last_seen_at = ? where session_id = ?', tx.now, sessionId);
 }
 
+/** Ends a session. */
 export function closeSession(tx: Transaction, sessionId: string): void {
-  tx.connection.run('update worker_session set ended_at = ? where session_id = ? and ended_at is null', tx.now, sessionId);
+  tx.connection.run(
+    'update worker_session set ended_at = ? where session_id = ? and ended_at is null',
+    tx.now,
+    sessionId,
+  );
 }
 
 /** Sessions in the order of their ids, which is the order of their start. */
 export function sessions(connection: Connection, page: Page<string>): SessionRow[] {
-  return connection.all<SessionRow & Record<string, unknown>>(`select ${COLUMNS} from worker_session where session_id > ? order by session_id limit ?`, page.after ?? '', page.limit);
+  return connection.all<SessionRow & Record<string, unknown>>(
+    `select ${COLUMNS} from worker_session where session_id > ? order by session_id limit ?`,
+    page.after ?? '',
+    page.limit,
+  );
 }
 
 /** Sessions that have not ended and were seen since the instant. */
 export function liveSessions(connection: Connection, sinceMs: number): SessionRow[] {
-  return connection.all<SessionRow & Record<string, unknown>>(`select ${COLUMNS} from worker_session where ended_at is null and last_seen_at >= ? order by session_id`, sinceMs);
+  return connection.all<SessionRow & Record<string, unknown>>(
+    `select ${COLUMNS} from worker_session where ended_at is null and last_seen_at >= ? order by session_id`,
+    sinceMs,
+  );
 }

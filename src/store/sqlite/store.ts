@@ -1,6 +1,6 @@
 import { backup } from 'node:sqlite';
-import type { Store } from '../../contract/store.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
 import { sweepCancelled } from './cancel.ts';
@@ -14,6 +14,7 @@ import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel
 import * as sessions from './sessions.ts';
 import { Writer, type WriterStatistics } from './writer.ts';
 
+/** Which file, by which clock. */
 export interface SqliteStoreOptions {
   /** The file, or `:memory:`. */
   readonly path: string;
@@ -39,7 +40,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const db = openConfigured(path, clock);
   const connection = new Connection(db, options.alter);
   const keys = new Keys(connection);
-  const writer = new Writer(connection, { clock, location: path, busy_limit_ms: BUSY_LIMIT_MS, shared: sharedBy(connection, clock) });
+  const writer = new Writer(connection, {
+    clock,
+    location: path,
+    busy_limit_ms: BUSY_LIMIT_MS,
+    shared: sharedBy(connection, clock),
+  });
   const read = async <T>(query: () => T): Promise<T> => {
     try {
       return query();
@@ -128,7 +134,10 @@ function sharedBy(connection: Connection, clock: Clock): () => boolean {
     const now = clock.monotonic();
     if (now - looked < SHARED_CACHE_MS) return known;
     looked = now;
-    const row = connection.get<{ n: number }>('select count(*) as n from worker_session where ended_at is null and last_seen_at > ?', clock.now() - SHARED_WITHIN_MS);
+    const row = connection.get<{ n: number }>(
+      'select count(*) as n from worker_session where ended_at is null and last_seen_at > ?',
+      clock.now() - SHARED_WITHIN_MS,
+    );
     known = (row?.n ?? 0) > 1;
     return known;
   };

@@ -57,7 +57,10 @@ export class Transaction {
   head(runNo: number): Head {
     let head = this.#heads.get(runNo);
     if (head === undefined) {
-      const row = this.connection.get<{ event_count: number; event_hash: string }>('select event_count, event_hash from run_head where run_no = ?', runNo);
+      const row = this.connection.get<{ event_count: number; event_hash: string }>(
+        'select event_count, event_hash from run_head where run_no = ?',
+        runNo,
+      );
       head = { count: row?.event_count ?? 0, hash: row?.event_hash ?? '' };
       this.#heads.set(runNo, head);
     }
@@ -75,10 +78,21 @@ export class Transaction {
   /** Writes heads and counters; the writer calls it before the commit. */
   flush(): void {
     for (const [runNo, head] of this.#heads) {
-      this.connection.run('update run_head set event_count = ?1, event_hash = ?2 where run_no = ?3 and event_count < ?1', head.count, head.hash, runNo);
+      this.connection.run(
+        'update run_head set event_count = ?1, event_hash = ?2 where run_no = ?3 and event_count < ?1',
+        head.count,
+        head.hash,
+        runNo,
+      );
     }
     for (const { run_no, kind, n } of this.#stats.values()) {
-      if (n !== 0) this.connection.run('insert into run_stat (run_no, kind, n) values (?, ?, ?) on conflict (run_no, kind) do update set n = n + excluded.n', run_no, kind, n);
+      if (n !== 0)
+        this.connection.run(
+          'insert into run_stat (run_no, kind, n) values (?, ?, ?) on conflict (run_no, kind) do update set n = n + excluded.n',
+          run_no,
+          kind,
+          n,
+        );
     }
   }
 }

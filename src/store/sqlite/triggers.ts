@@ -5,7 +5,11 @@
  */
 export function triggerStatements(): string[] {
   return [
-    ...APPEND_ONLY.flatMap(([table, ...keys]) => [refuse(table, 'update'), refuse(table, 'delete'), refuseReplace(table, keys)]),
+    ...APPEND_ONLY.flatMap(([table, ...keys]) => [
+      refuse(table, 'update'),
+      refuse(table, 'delete'),
+      refuseReplace(table, keys),
+    ]),
     ...ENTITIES.flatMap(([table, ...keys]) => [refuse(table, 'delete'), refuseReplace(table, keys)]),
     ...GUARDS,
   ];
@@ -19,7 +23,11 @@ export function triggerNames(): string[] {
 const APPEND_ONLY: readonly (readonly [string, ...string[]])[] = [
   ['state_transition', 'machine = new.machine and from_state = new.from_state and to_state = new.to_state'],
   ['snapshot', 'digest = new.digest'],
-  ['execution', 'run_no = new.run_no and ordinal = new.ordinal', 'run_no = new.run_no and case_id = new.case_id and repeat = new.repeat'],
+  [
+    'execution',
+    'run_no = new.run_no and ordinal = new.ordinal',
+    'run_no = new.run_no and case_id = new.case_id and repeat = new.repeat',
+  ],
   ['evidence', 'run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and seq = new.seq'],
   ['result', 'run_no = new.run_no and ordinal = new.ordinal'],
   ['late_evidence', 'run_no = new.run_no and late_seq = new.late_seq'],

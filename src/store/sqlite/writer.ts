@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { type Connection, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
 import { Transaction } from './transaction.ts';
 
@@ -9,6 +9,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+/** What a writer needs besides its connection. */
 export interface WriterOptions {
   readonly clock: Clock;
   readonly location: string;
@@ -106,7 +107,8 @@ export class Writer {
       jobs[index]?.resolve(result as never);
     });
     // A process that locks again at once starves the others, who can only poll: leave the file free for about as long as it was held.
-    if (this.#options.shared()) await this.#options.clock.sleep(1 + (performance.now() - started) * (0.5 + Math.random()));
+    if (this.#options.shared())
+      await this.#options.clock.sleep(1 + (performance.now() - started) * (0.5 + Math.random()));
     return results.length;
   }
 
@@ -119,7 +121,8 @@ export class Writer {
         if (waited > this.statistics.longest_wait_ms) this.statistics.longest_wait_ms = waited;
         return;
       } catch (error) {
-        if (sqliteCode(error) !== SQLITE_BUSY || performance.now() - asked > this.#options.busy_limit_ms) throw storeError(error, this.#options.location);
+        if (sqliteCode(error) !== SQLITE_BUSY || performance.now() - asked > this.#options.busy_limit_ms)
+          throw storeError(error, this.#options.location);
         this.statistics.busy += 1;
         await this.#options.clock.sleep(pause * (0.5 + Math.random()));
       }

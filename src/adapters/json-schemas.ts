@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { envelopeSchema } from '../contract/agent.ts';
+import { caseSchema, datasetSchema } from '../contract/case.ts';
+import { executionDocumentSchema, runDocumentSchema } from '../contract/documents.ts';
+import { findingSchema } from '../contract/evaluator.ts';
+import { AGENT_BASE_MEMBERS, evaluatorReferenceSchema, profileSchema } from '../contract/profile.ts';
+import { agentKinds } from './agents/index.ts';
+import { evaluatorKinds } from './evaluators/index.ts';
+
+type Schema = Record<string, unknown>;
+
+const BASE = 'urn:proctor:schema:';
+
+/** Every published JSON Schema by name (draft 2020-12), made from the very shapes that parse the input. */
+export const JSON_SCHEMAS: Readonly<Record<string, () => Schema>> = {
+  profile: profileJsonSchema,
+  dataset: () => plain('dataset', datasetSchema, 'input'),
+  case: () => plain('case', caseSchema, 'input'),
+  envelope: () => plain('envelope', envelopeSchema, 'input'),
+  finding: () => plain('finding', findingSchema, 'input'),
+  run_document: () => plain('run_document', runDocumentSchema, 'output'),
+  execution_document: () => plain('execution_document', executionDocumentSchema, 'output'),
+};
+
+/** JSON Schema of a shape; a place for any JSON is `{}`, so that no reference crosses from one schema into another. */
+function toJson(schema: z.ZodType, io: 'input' | 'output'): Schema {
+  return z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === 'lazy')
+        for (const key of Object.keys(jsonSchema)) delete (jsonSchema as Schema)[key];
+    },
+  }) as Schema;
+}
+
+function plain(name: string, schema: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $ref, $defs, $schema, ...rest } = toJson(schema, io) as Schema & {
+    $ref?: string;
+    $defs?: Record<string, Schema>;
+  };
+  // A shape with an id comes out as a reference to itself; what it refers to is the schema.
+  const own = $ref === undefined ? undefined : $ref.slice('#/$defs/'.length);
+  const { [own ?? '']: body, ...others } = $defs ?? {};
+  const { id: _id, $schema: _dialect, ...shape } = body ?? rest;
+  return { $schema, $id: BASE + name, ...shape, ...(Object.keys(others).length > 0 ? { $defs: others } : {}) };
+}
+
+/** The profile's schema with the members of every agent kind and the config of every evaluator, so that an editor completes them. */
+function profileJsonSchema(): Schema {
+  const schema = plain('profile', profileSchema, 'input') as Schema & { properties: Record<string, Schema> };
+  const agent = schema.properties['agent'] ?? {};
+  const kinds = agentKinds.map((kind) => {
+    const own = toJson(kind.config, 'input');
+    const { $schema: _dialect, additionalProperties: _open, ...rest } = own;
+    return {
+      if: { properties: { kind: { const: kind.kind } }, required: ['kind'] },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword
+      then: { ...rest, properties: { ...(rest['properties'] as Schema | undefined) } },
+    };
+  });
+  const members = new Set([...AGENT_BASE_MEMBERS, ...kinds.flatMap(({ then }) => Object.keys(then.properties))]);
+  const named = Object.fromEntries(
+    [...members].map((name) => [name, (agent['properties'] as Record<string, Schema>)[name] ?? true]),
+  );
+  (named as Record<string, Schema>)['kind'] = {
+    enum: agentKinds.map((kind) => kind.kind),
+    description: 'The agent kind',
+  };
+  schema.properties['agent'] = { ...agent, properties: named, additionalProperties: false, allOf: kinds };
+  return withEvaluators(schema);
+}
+
+/** Replaces every evaluator reference's `config` by the config that its `ref` calls for. */
+function withEvaluators(schema: Schema): Schema {
+  const reference = plain('evaluator', evaluatorReferenceSchema, 'input');
+  const refs = evaluatorKinds.map((kind) => {
+    const { $schema: _dialect, ...config } = toJson(kind.config, 'input');
+    return {
+      if: { properties: { ref: { const: `${kind.name}@${kind.version}` } }, required: ['ref'] },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword
+      then: { properties: { config } },
+    };
+  });
+  const { $id: _id, $schema: _dialect, ...shape } = reference as Schema & { properties: Record<string, Schema> };
+  const names = {
+    anyOf: [
+      { enum: evaluatorKinds.map((kind) => `${kind.name}@${kind.version}`) },
+      { pattern: '^(module:.+#.+|command:.+|https?://.+)$' },
+    ],
+  };
+  const full: Schema = {
+    ...shape,
+    properties: {
+      ...shape['properties'],
+      ref: { type: 'string', description: 'name@version, module:PATH#EXPORT, command:PATH or https://…', ...names },
+    },
+    allOf: refs,
+  };
+  const groups = (schema['properties'] as Record<string, { items?: { properties?: Record<string, Schema> } }>)[
+    'case_groups'
+  ];
+  if (groups?.items?.properties) groups.items.properties['evaluators'] = { type: 'array', minItems: 1, items: full };
+  return schema;
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { findPlaces } from '../../config.ts';
+import type { Command } from '../context.ts';
+import { number } from '../format.ts';
+import { printable } from '../output.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+const ENOUGH_BYTES = 100 * 1024 * 1024;
+
+/** `proctor doctor`: what would keep Proctor from working here, and with `--verify` whether the store's invariants hold. */
+export const doctor: Command<{ readonly verify?: boolean; readonly backup?: string }> = async (context, options) => {
+  const { output } = context;
+  const places = findPlaces(context.cwd, context.environment);
+  const findings: Finding[] = [nodeVersion()];
+  if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
+    findings.push({ check: 'store', ok: true, detail: `\`${places.store}\` is not there yet; the first run makes it` });
+  } else {
+    await using app = await context.openApp();
+    const { size } = await stat(places.store);
+    findings.push({ check: 'store', ok: true, detail: `\`${places.store}\`, ${number(Math.ceil(size / 1024))} KiB` });
+    findings.push(await room(path.dirname(places.store)));
+    const missing = app.store.missingTriggers();
+    findings.push({
+      check: 'triggers',
+      ok: missing.length === 0,
+      detail: missing.length === 0 ? 'every trigger stands' : `missing: ${missing.join(', ')}; restore a backup`,
+    });
+    const live = await app.store.liveSessions(app.clock.now() - 60_000);
+    findings.push({
+      check: 'workers',
+      ok: true,
+      detail:
+        live.length === 0
+          ? 'none at work'
+          : live.map((session) => `${session.worker} on ${session.host} (pid ${session.pid})`).join(', '),
+    });
+    if (options.verify) {
+      const violations = await app.store.invariants();
+      findings.push({
+        check: 'invariants',
+        ok: violations.length === 0,
+        detail:
+          violations.length === 0
+            ? 'all hold'
+            : violations.map((item) => `${item.invariant}: ${item.count} (${item.example})`).join('; '),
+      });
+    }
+    if (options.backup !== undefined) {
+      await app.store.backup(path.resolve(context.cwd, options.backup));
+      findings.push({ check: 'backup', ok: true, detail: `written to \`${options.backup}\`` });
+    }
+  }
+  const ok = findings.every((finding) => finding.ok);
+  output.result(
+    { ok, findings },
+    findings
+      .map(
+        (finding) =>
+          `${finding.ok ? output.style('green', '✓') : output.style('red', '✗')} ${finding.check.padEnd(10)} ${printable(finding.detail)}`,
+      )
+      .join('\n'),
+  );
+  return ok ? 0 : 1;
+};
+
+function nodeVersion(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const ok = major > 24 || (major === 24 && minor >= 15);
+  return {
+    check: 'node',
+    ok,
+    detail: ok ? process.versions.node : `${process.versions.node} is too old; Proctor needs 24.15 or newer`,
+  };
+}
+
+async function room(folder: string): Promise<Finding> {
+  await access(folder, constants.W_OK);
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  return {
+    check: 'disk',
+    ok: free > ENOUGH_BYTES,
+    detail: `${number(Math.floor(free / 1024 / 1024))} MiB free in \`${folder}\``,
+  };
+}

@@ -1,0 +1,145 @@
+import type { AttemptEnd, Fault, GateStatus, TerminalStatus } from './state.ts';
+
+/** The fence: what every write that a worker causes carries, checked in the statement that writes. */
+export interface Fence {
+  readonly run_id: string;
+  readonly ordinal: number;
+  readonly attempt: number;
+  readonly lease_id: string;
+}
+
+/** One evidence row to append. `body` is JSON text; when the body stands in an artifact, `artifact` is its digest. */
+export interface EvidenceRow {
+  readonly kind: 'envelope' | 'evaluator_result' | 'failure';
+  readonly body: string;
+  readonly artifact: string | null;
+}
+
+/** What a run is created with. */
+export interface NewRun {
+  readonly run_id: string;
+  readonly run_key: string | null;
+  readonly snapshot_digest: string;
+  /** The frozen snapshot as canonical JSON. */
+  readonly snapshot: string;
+  readonly plan_digest: string;
+  readonly cases: number;
+  readonly repeats: number;
+  readonly concurrency: number;
+  /** Where relative paths of the profile start; provenance, outside the snapshot. */
+  readonly base_dir: string;
+  readonly created_by: string;
+}
+
+/** One execution to materialize; its ordinal follows from its place. */
+export interface NewExecution {
+  readonly case_id: string;
+  readonly repeat: number;
+  readonly case_content: string;
+  readonly cluster: string | null;
+}
+
+/** What a session asks for. */
+export interface ClaimRequest {
+  readonly session_id: string;
+  /** Only these runs; null = any run that may run. */
+  readonly run_ids: readonly string[] | null;
+  /** Most executions to claim now. */
+  readonly capacity: number;
+  /** How many this session holds already. */
+  readonly held: number;
+  readonly lease_ms: number;
+}
+
+/** A claimed execution: the fence and what the attempt needs. */
+export interface Claim extends Fence {
+  readonly case_id: string;
+  readonly repeat: number;
+  /** Failures so far that count against each budget. */
+  readonly failures: FailureCounts;
+  /** Evidence of the attempt before, when that one failed in evaluation: its envelope and results are kept. */
+  readonly kept: readonly EvidenceRow[];
+}
+
+/** Failures of an execution so far, by budget; `lease` counts leases lost. */
+export interface FailureCounts {
+  readonly agent: number;
+  readonly infrastructure: number;
+  readonly grader: number;
+  readonly lease: number;
+}
+
+/** How an attempt ends for good and the execution with it. */
+export interface Completion extends Fence {
+  readonly attempt_status: AttemptEnd;
+  readonly status: TerminalStatus;
+  readonly fault: Fault | null;
+  readonly reason: string | null;
+  /** Canonical JSON of the aggregate, or null. */
+  readonly aggregate: string | null;
+  readonly passed: boolean;
+  readonly content: string;
+  readonly evidence: readonly EvidenceRow[];
+}
+
+/** How an attempt ends with another to follow. */
+export interface RetryLater extends Fence {
+  readonly attempt_status: AttemptEnd;
+  readonly fault: Fault;
+  readonly reason: string;
+  readonly delay_ms: number;
+  readonly evidence: readonly EvidenceRow[];
+}
+
+/** `duplicate`: the same write was committed before; `fenced`: the lease was taken, the write is kept as late evidence. */
+export type WriteResult = 'written' | 'duplicate' | 'fenced';
+
+/** What a heartbeat tells a worker. */
+export interface HeartbeatAnswer {
+  /** Fences that are no longer held: abort the work. */
+  readonly lost: readonly Fence[];
+  /** Runs whose cancellation was requested. */
+  readonly cancelled_runs: readonly string[];
+}
+
+/** One life of a worker, as it begins. */
+export interface NewSession {
+  readonly session_id: string;
+  readonly worker: string;
+  readonly host: string;
+  readonly boot_id: string;
+  readonly pid: number;
+  readonly process_start: string;
+}
+
+/** Whose leases may be taken, and how many at once. */
+export interface ReapRequest {
+  /** Sessions known to be dead: their leases are taken at once. */
+  readonly dead_sessions: readonly string[];
+  readonly limit: number;
+  /** Leases that an execution may lose before it ends `failed`, fault infrastructure. */
+  readonly max_losses: number;
+}
+
+/** A lease that the reaper took; when the losses are spent the execution must be ended by `complete`-like evidence. */
+export interface Reaped extends Fence {
+  readonly session_id: string;
+  readonly ended: boolean;
+}
+
+/** What finalization writes; JSON texts are canonical. */
+export interface FinalVerdict {
+  readonly gate_status: Exclude<GateStatus, 'unknown'>;
+  readonly verdict: string;
+  readonly content_digest: string;
+  readonly merkle_root: string;
+}
+
+/** A page after a key: `after` is the last key of the page before (null at the start). */
+export interface Page<Key> {
+  readonly after: Key | null;
+  readonly limit: number;
+}
+
+/** Plan order, or the order in which a verdict is computed. */
+export type ExecutionKey = { readonly case_id: string; readonly repeat: number };

@@ -1,0 +1,163 @@
+import type { AttemptStatus, ExecutionStatus, Fault, GateStatus, RunStatus } from './state.ts';
+import type { EvidenceRow, NewSession } from './store-requests.ts';
+
+/** A run as it is stored. */
+export interface RunRow {
+  readonly run_id: string;
+  readonly run_key: string | null;
+  readonly status: RunStatus;
+  readonly gate_status: GateStatus;
+  readonly snapshot_digest: string;
+  readonly plan_digest: string;
+  readonly cases: number;
+  readonly repeats: number;
+  readonly total: number;
+  readonly materialized: number;
+  readonly concurrency: number;
+  readonly base_dir: string;
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly cancel_requested_at: number | null;
+  readonly reason: string | null;
+  /** Canonical JSON of the verdict; null until completed. */
+  readonly verdict: string | null;
+  readonly content_digest: string | null;
+  readonly merkle_root: string | null;
+  readonly evidence_root: string | null;
+  /** Head of the event chain that the evidence root covers. */
+  readonly event_head: string | null;
+}
+
+/** Live counts of a run by execution status, and its attempts. */
+export interface Progress {
+  readonly total: number;
+  readonly pending: number;
+  readonly running: number;
+  readonly retry_scheduled: number;
+  readonly waiting: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly timed_out: number;
+  readonly cancelled: number;
+  readonly passed: number;
+  readonly attempts: number;
+  readonly stale: number;
+  /** Epoch ms when the next scheduled retry is due and why it was scheduled, or null. */
+  readonly next_retry_at: number | null;
+  readonly next_retry_reason: string | null;
+}
+
+/** A session that holds leases of a run, for showing what is waited for. */
+export interface Holder {
+  readonly session_id: string;
+  readonly worker: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly held: number;
+  readonly last_seen_at: number;
+  /** When the last of its leases runs out. */
+  readonly lease_until: number;
+}
+
+/** A worker session as it is stored. */
+export interface SessionRow extends NewSession {
+  readonly started_at: number;
+  readonly last_seen_at: number;
+  readonly ended_at: number | null;
+}
+
+/** An execution with its live status or its result. */
+export interface ExecutionRow {
+  readonly ordinal: number;
+  readonly case_id: string;
+  readonly repeat: number;
+  readonly case_content: string;
+  readonly cluster: string | null;
+  readonly status: ExecutionStatus;
+  readonly attempt: number;
+  readonly fault: Fault | null;
+  readonly aggregate: string | null;
+  readonly content: string | null;
+  readonly finished_at: number | null;
+  readonly hash: string | null;
+}
+
+/** An attempt as it is stored; `seal` once it has ended. */
+export interface AttemptRow {
+  readonly ordinal: number;
+  readonly attempt: number;
+  readonly session_id: string;
+  readonly lease_id: string;
+  readonly status: AttemptStatus;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly reason: string | null;
+  readonly fault: Fault | null;
+  readonly evidence_count: number | null;
+  readonly seal: string | null;
+}
+
+/** An evidence row with its place in the chain. */
+export interface EvidenceRecord extends EvidenceRow {
+  readonly ordinal: number;
+  readonly attempt: number;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** An event with its place in its run's chain and in the whole store. */
+export interface EventRow {
+  readonly position: number;
+  readonly run_id: string;
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly ordinal: number | null;
+  readonly attempt: number | null;
+  readonly body: string | null;
+  readonly hash: string;
+}
+
+/** What a worker sent after its lease was taken. */
+export interface LateRow {
+  readonly late_seq: number;
+  readonly ordinal: number;
+  readonly attempt: number;
+  readonly lease_id: string;
+  readonly verb: string;
+  readonly body: string;
+  readonly received_at: number;
+  readonly hash: string;
+}
+
+/** A fact that is to be published, written in the transaction that made it true. */
+export interface OutboxRow {
+  readonly outbox_no: number;
+  readonly run_id: string;
+  readonly dedupe_key: string;
+  readonly type: string;
+  readonly body: string;
+  readonly created_at: number;
+}
+
+/** How many rows a run has in each table. */
+export interface RowCounts {
+  readonly execution: number;
+  readonly queue: number;
+  readonly attempt: number;
+  readonly evidence: number;
+  readonly result: number;
+  readonly event: number;
+  readonly late_evidence: number;
+  readonly outbox: number;
+}
+
+/** What is wrong with a store, by the invariants that hold at every moment. */
+export interface InvariantViolation {
+  readonly invariant: string;
+  readonly count: number;
+  /** The first offending row, for a person. */
+  readonly example: string;
+}

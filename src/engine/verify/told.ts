@@ -1,0 +1,103 @@
+import type { EventRow, RunRow } from '../../contract/store.ts';
+import type { Differences } from './differences.ts';
+
+/** What `run_created` carries, by column of the run. */
+const CREATED_WITH = [
+  'run_key',
+  'snapshot_digest',
+  'plan_digest',
+  'cases',
+  'repeats',
+  'total',
+  'concurrency',
+  'base_dir',
+  'created_by',
+] as const;
+
+type RunColumns = Partial<Record<keyof RunRow, unknown>>;
+
+/** What a run's events tell, folded: its own row, how far each execution came, and the late evidence. */
+export class Told {
+  /** The columns of the run as they follow from its events. */
+  readonly run: RunColumns = {
+    status: 'pending',
+    gate_status: 'unknown',
+    created_at: null,
+    started_at: null,
+    finished_at: null,
+    cancel_requested_at: null,
+    reason: null,
+    content_digest: null,
+    evidence_root: null,
+  };
+  /** Hash of each late evidence row by its number. */
+  readonly late = new Map<unknown, unknown>();
+  // By ordinal, as plain numbers: a million executions are some megabytes.
+  readonly #started: number[] = [];
+  readonly #ended: number[] = [];
+  readonly #finished: number[] = [];
+
+  /** Attempts of an execution that started. */
+  started(ordinal: number): number {
+    return this.#started[ordinal] ?? 0;
+  }
+
+  /** Attempts of an execution that ended. */
+  ended(ordinal: number): number {
+    return this.#ended[ordinal] ?? 0;
+  }
+
+  /** How often an execution finished. */
+  finished(ordinal: number): number {
+    return this.#finished[ordinal] ?? 0;
+  }
+
+  /** Takes the next event in; names one that cannot follow what was told before. */
+  add(event: EventRow, body: Readonly<Record<string, unknown>>, name: string, differences: Differences): void {
+    if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
+    if (event.type === 'late_evidence') this.late.set(body['late_seq'], body['late']);
+    const { ordinal, attempt } = event;
+    if (ordinal === null) return;
+    switch (event.type) {
+      case 'attempt_started':
+        differences.same('event', name, 'the attempt before has ended', attempt, this.ended(ordinal) + 1);
+        this.#started[ordinal] = attempt ?? 0;
+        return;
+      case 'attempt_finished':
+      case 'attempt_stale':
+        differences.same('event', name, 'it ends the attempt that started last', attempt, this.started(ordinal));
+        this.#ended[ordinal] = attempt ?? 0;
+        return;
+      case 'execution_finished':
+        differences.same('event', name, 'it is by the attempt that started last', attempt ?? 0, this.started(ordinal));
+        this.#ended[ordinal] = this.started(ordinal);
+        this.#finished[ordinal] = this.finished(ordinal) + 1;
+        return;
+      default:
+        return;
+    }
+  }
+}
+
+function runColumns({ type, at }: EventRow, body: Readonly<Record<string, unknown>>): RunColumns {
+  switch (type) {
+    case 'run_created':
+      return { ...Object.fromEntries(CREATED_WITH.map((column) => [column, body[column]])), created_at: at };
+    case 'run_started':
+      return { status: 'running', started_at: at };
+    case 'run_cancel_requested':
+      return { cancel_requested_at: at, reason: body['reason'] };
+    case 'run_finalizing':
+      return { status: 'finalizing' };
+    case 'run_cancelled':
+      return { status: 'cancelled', finished_at: at };
+    case 'run_failed':
+      return { status: 'failed', finished_at: at, reason: body['reason'] };
+    case 'run_completed': {
+      const { gate_status, content_digest, evidence_root } = body;
+      return { status: 'completed', finished_at: at, gate_status, content_digest, evidence_root };
+    }
+    default:
+      return {};
+  }
+}
