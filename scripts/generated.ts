@@ -58,7 +58,6 @@ function evaluators(): string {
 
 interface Branch {
   readonly if: { readonly properties: { readonly ref: { readonly const: string } } };
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword
   readonly then: {
     readonly properties: { readonly config: { readonly properties?: Readonly<Record<string, Member>> } };
   };

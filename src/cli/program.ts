@@ -106,7 +106,7 @@ function buildProgram(action: Action): Command {
   );
   on(
     command('runs', 'list runs, newest first')
-      .option('--limit <n>', 'at most so many', whole, 20)
+      .option('--limit <n>', 'at most so many', positive, 20)
       .option('--after <run>', 'the page after this run'),
     async () => (await import('./commands/runs.ts')).runs,
   );
@@ -135,9 +135,9 @@ function buildProgram(action: Action): Command {
   on(
     command('worker', 'join: work on runs of this store until stopped')
       .option('--run <run...>', 'only these runs, and end with them')
-      .option('--concurrency <n>', 'executions at once in this process', whole)
+      .option('--concurrency <n>', 'executions at once in this process', positive)
       .option('--name <name>', 'the worker’s name')
-      .option('--lease-ms <ms>', 'lease time', whole, 30_000)
+      .option('--lease-ms <ms>', 'lease time', positive, 30_000)
       .option('--base-dir <folder>', 'where the profile’s code is on this machine'),
     async () => (await import('./commands/worker.ts')).worker,
   );
@@ -160,19 +160,24 @@ function selecting(command: Command): Command {
     .option('--dataset <path>', 'the dataset, instead of the profile’s')
     .option('--case <id...>', 'only these cases')
     .option('--tag <tag...>', 'only cases with one of these tags')
-    .option('--limit <n>', 'only the first so many', whole);
+    .option('--limit <n>', 'only the first so many', positive);
 }
 
 function working(command: Command): Command {
   return command
-    .option('--concurrency <n>', 'executions at once, over all workers, instead of the profile’s', whole)
+    .option('--concurrency <n>', 'executions at once, over all workers, instead of the profile’s', positive)
     .option('--workers <n>', 'worker processes to start', whole, 0)
-    .option('--lease-ms <ms>', 'lease time', whole, 30_000)
+    .option('--lease-ms <ms>', 'lease time', positive, 30_000)
     .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
     .option('--quiet', 'no progress');
 }
 
 function whole(value: string): number {
-  if (!/^[1-9][0-9]{0,8}$|^0$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^(0|[1-9][0-9]{0,8})$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(value);
+}
+
+function positive(value: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number above 0.');
   return Number(value);
 }

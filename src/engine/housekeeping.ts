@@ -2,6 +2,7 @@ import { ProctorError } from '../contract/problem.ts';
 import type { RunRow, Store } from '../contract/store.ts';
 import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { isDead } from '../lib/host.ts';
+import { Lru } from '../lib/lru.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { finalizeRun } from './finalize.ts';
 import { materializeWindow } from './materialize.ts';
@@ -16,6 +17,8 @@ export interface HousekeepingOptions {
   /** Something changed that a waiting worker should look at. */
   readonly changed: () => void;
   readonly failed: (error: unknown) => void;
+  /** How many sessions are live, this one among them. */
+  readonly sharers: (count: number) => void;
   /** The run is to be cancelled: let go of what is held of it. */
   readonly cancelled: (runId: string) => void;
 }
@@ -33,6 +36,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   const { clock } = deps;
   let reaped = Number.NEGATIVE_INFINITY;
   const watch = new ClockWatch(options.lease_ms);
+  const limits: RunTimeLimits = new Lru(100);
   while (!options.signal.aborted) {
     try {
       const active = (await deps.store.activeRuns()).filter(
@@ -40,7 +44,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
       );
       for (const run of active) {
         if (run.cancel_requested_at !== null) options.cancelled(run.run_id);
-        if (await tend(deps, run)) options.changed();
+        if (await tend(deps, run, limits)) options.changed();
       }
       const now = clock.monotonic();
       const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
@@ -52,6 +56,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
           max_losses: MAX_LEASE_LOSSES,
         });
         if (taken.length > 0) options.changed();
+        options.sharers((await deps.store.liveSessions(clock.now() - options.lease_ms)).length);
       }
     } catch (error) {
       options.failed(error);
@@ -61,16 +66,24 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   }
 }
 
+/** `limits.run.time_ms` by snapshot digest. */
+type RunTimeLimits = Lru<string, Promise<number | null>>;
+
 /** One look at one run; true when it moved. */
-async function tend(deps: AttemptDeps, run: RunRow): Promise<boolean> {
+async function tend(deps: AttemptDeps, run: RunRow, limits: RunTimeLimits): Promise<boolean> {
   const { store, artifacts, clock } = deps;
   if (run.cancel_requested_at !== null) return (await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0;
   if (run.status === 'finalizing') return await guarded(deps, run, () => finalizeRun(deps, run));
   if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
-  const limit = (await readSnapshot(store, run)).profile.limits.run.time_ms;
+  const limit = await limits.get(
+    run.snapshot_digest,
+    async () => (await readSnapshot(store, run)).profile.limits.run.time_ms,
+  );
   if (limit !== null && run.started_at !== null && clock.now() - run.started_at > limit) {
     return await store.requestCancel(run.run_id, `limits.run.time_ms (${limit} ms) was reached`);
   }
+  const { pending, running, retry_scheduled, waiting } = await store.progress(run.run_id);
+  if (pending + running + retry_scheduled + waiting > 0) return false; // a look, so that no transaction is spent; the store decides
   if (await store.beginFinalize(run.run_id)) return await guarded(deps, run, () => finalizeRun(deps, run));
   return false;
 }

@@ -156,6 +156,11 @@ export class RunContext implements AsyncDisposable {
     await this.#pacer?.turn(signal);
   }
 
+  /** Tells how many workers share `limits.rate_per_s`. */
+  shareRate(workers: number): void {
+    if (this.#pacer) this.#pacer.sharers = Math.max(1, workers);
+  }
+
   evaluators(group: number): readonly OpenEvaluator[] {
     return this.#groups[group] ?? [];
   }

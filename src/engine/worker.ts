@@ -64,6 +64,9 @@ export class Worker {
       changed: () => this.#wake(),
       failed: (error) => this.#fail(error),
       cancelled: (id) => this.#cancel(id),
+      sharers: (count) => {
+        for (const context of this.#contexts.values()) context.shareRate(count);
+      },
     });
     try {
       await this.#loop();

@@ -10,6 +10,7 @@ import type {
 import { executionContent } from '../../core/evidence.ts';
 import { randomText } from '../../lib/id.ts';
 import { closeAttempt, endExecution } from './attempts.ts';
+import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -42,6 +43,18 @@ export function claim(tx: Transaction, keys: Keys, request: ClaimRequest): Claim
     if (take > 0) claims.push(...claimOf(tx, run, sessionNo, take, request.lease_ms));
   }
   return claims;
+}
+
+/** True when a claim could find something now; a look, so that idle workers spend no transaction. */
+export function claimable(connection: Connection, request: ClaimRequest, now: number): boolean {
+  const found = connection.get(
+    `select 1 from run r where r.status = 'running' and r.cancel_requested_at is null and (?1 is null or r.run_id in (select value from json_each(?1)))
+and (exists (select 1 from queue q where q.run_no = r.run_no and q.status = 'pending')
+  or exists (select 1 from queue q where q.run_no = r.run_no and q.status = 'retry_scheduled' and q.available_at <= ?2)) limit 1`,
+    request.run_ids === null ? null : JSON.stringify(request.run_ids),
+    now,
+  );
+  return found !== undefined;
 }
 
 /** Runs with work, the one that is furthest behind in its share first. */
@@ -214,7 +227,15 @@ and (q.lease_until < ?1 or s.session_id in (select value from json_each(?2))) li
     JSON.stringify(request.dead_sessions),
     request.limit,
   );
-  return expired.map((row) => take(tx, row, request.max_losses));
+  const taken = expired.map((row) => take(tx, row, request.max_losses));
+  // A dead session that holds nothing any more is over; while it counted as live, the others left it its share.
+  tx.connection.run(
+    `update worker_session set ended_at = ?1 where ended_at is null and session_id in (select value from json_each(?2))
+and not exists (select 1 from queue q where q.session_no = worker_session.session_no and q.status = 'running')`,
+    tx.now,
+    JSON.stringify(request.dead_sessions),
+  );
+  return taken;
 }
 
 function take(tx: Transaction, row: Expired, maxLosses: number): Reaped {

@@ -7,7 +7,7 @@ import { sweepCancelled } from './cancel.ts';
 import { Connection, configureDatabase, openDatabase, storeError } from './connection.ts';
 import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
-import { claim, heartbeat, reap } from './leases.ts';
+import { claim, claimable, heartbeat, reap } from './leases.ts';
 import { migrate, missingTriggers } from './migrate.ts';
 import * as readers from './readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
@@ -64,7 +64,10 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     createRun: (run) => writer.write((tx) => createRun(tx, run)),
     materialize: (runId, from, rows) => writer.write((tx) => materialize(tx, keys, runId, from, rows)),
-    claim: (request) => writer.write((tx) => claim(tx, keys, request)),
+    claim: async (request) =>
+      (await read(() => claimable(connection, request, clock.now())))
+        ? await writer.write((tx) => claim(tx, keys, request))
+        : [],
     heartbeat: (sessionId, leaseMs, fences) => writer.write((tx) => heartbeat(tx, keys, sessionId, leaseMs, fences)),
     appendEvidence: (fence, rows) => writer.write((tx) => appendEvidence(tx, keys, fence, rows)),
     complete: (completion) => writer.write((tx) => complete(tx, keys, completion)),

@@ -1,5 +1,7 @@
 -- Claims up to $3 executions of run $2 for session $1 under lease $5 of $4 ms: due retries first, then the plan's order, never more
 -- than there are free slots. Rows and slots that another claim has locked are passed over, so that claims do not wait for each other.
+-- A limit that is a subquery is taken for a tenth of the queue, for which the planner would read all of it: rows are therefore looked
+-- up by an array (taken for ten) and by lateral subqueries with a limit (always a nested loop).
 with target as materialized (
   select r.run_no, s.session_no
   from run r
@@ -42,7 +44,7 @@ leased as (
   from pick
   join place using (n)
   cross join target t
-  where q.run_no = t.run_no and q.ordinal = pick.ordinal
+  where q.run_no = (select run_no from target) and q.ordinal = any (array(select ordinal from pick)) and q.ordinal = pick.ordinal
   returning q.run_no, q.ordinal, q.attempt, q.slot_no, pick.n, pick.was, q.agent_failures, q.infrastructure_failures, q.grader_failures, q.lease_losses
 ),
 occupied as (
@@ -86,4 +88,4 @@ select
   ) end as kept
 from leased l
 join opened o on o.ordinal = l.ordinal
-join execution e on e.run_no = l.run_no and e.ordinal = l.ordinal;
+cross join lateral (select case_id, repeat from execution x where x.run_no = l.run_no and x.ordinal = l.ordinal limit 1) as e;

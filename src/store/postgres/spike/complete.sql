@@ -9,25 +9,29 @@ with sent as materialized (
   )
   join run r on r.run_id = c.run_id
 ),
--- In one order, so that two batches with a completion in common wait for each other and do not deadlock.
+-- In one order, so that two batches with a completion in common wait for each other and do not deadlock. Only a running row has a
+-- lease id; asking for the status too would invite the planner to the index of all running rows.
 held as materialized (
-  select q.run_no, q.ordinal
-  from sent s
-  join queue q on q.run_no = s.run_no and q.ordinal = s.ordinal
-  where q.status = 'running' and q.attempt = s.attempt and q.lease_id = s.lease_id
-  order by q.run_no, q.ordinal
-  for update of q
+  select h.run_no, h.ordinal
+  from (select run_no, ordinal, attempt, lease_id from sent order by run_no, ordinal) as s
+  cross join lateral (
+    select q.run_no, q.ordinal
+    from queue q
+    where q.run_no = s.run_no and q.ordinal = s.ordinal and q.attempt = s.attempt and q.lease_id = s.lease_id
+    limit 1
+    for update
+  ) as h
 ),
 taken as (
   delete from queue q
   using held h
   where q.run_no = h.run_no and q.ordinal = h.ordinal
-  returning q.run_no, q.ordinal, q.slot_no
+  returning q.run_no, q.ordinal, q.attempt, q.lease_id, q.slot_no
 ),
 due as (
   select s.*, t.slot_no
   from sent s
-  join taken t on t.run_no = s.run_no and t.ordinal = s.ordinal
+  join taken t on t.run_no = s.run_no and t.ordinal = s.ordinal and t.attempt = s.attempt and t.lease_id = s.lease_id
 ),
 vacated as (
   update run_slot s
@@ -39,7 +43,7 @@ closed as (
   update attempt a
   set status = d.attempt_status, ended_at = a.started_at + d.elapsed_ms, reason = d.reason, fault = d.fault, evidence_count = d.evidence_count, seal = d.seal
   from due d
-  where a.run_no = d.run_no and a.ordinal = d.ordinal and a.attempt = d.attempt and a.ended_at is null
+  where a.run_no = d.run_no and a.ordinal = d.ordinal and a.attempt = d.attempt
   returning a.run_no, a.ordinal, a.ended_at
 ),
 proven as (
@@ -76,4 +80,4 @@ select s.run_id, s.ordinal, s.attempt,
     else 'fenced'
   end as outcome
 from sent s
-left join taken t on t.run_no = s.run_no and t.ordinal = s.ordinal;
+left join taken t on t.run_no = s.run_no and t.ordinal = s.ordinal and t.attempt = s.attempt and t.lease_id = s.lease_id;

@@ -1,0 +1,76 @@
+import type { CaseGroup, Profile } from '../../contract/profile.ts';
+import type { AttemptRow, ExecutionRow } from '../../contract/store.ts';
+import { type Aggregate, aggregate, failedAggregate } from '../../core/aggregate.ts';
+import { envelopeContent, executionContent } from '../../core/evidence.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { Differences } from './differences.ts';
+import type { Bodies } from './read-bodies.ts';
+
+interface Content {
+  readonly row: ExecutionRow;
+  readonly group: CaseGroup;
+  readonly defaults: Profile['defaults'];
+  readonly bodies: Bodies;
+}
+
+/** Recomputes aggregate and content digest of an ended execution from the evidence of the attempt that decided. */
+export function checkContent(input: Content, name: string, differences: Differences): void {
+  if (input.row.status === 'completed') checkCompleted(input, name, differences);
+  else checkUnanswered(input, name, differences);
+}
+
+/** Holds an attempt's end against the failure that its evidence records: whose fault it was decides what counts. */
+export function checkFailure(
+  attempt: AttemptRow,
+  bodies: Bodies | undefined,
+  at: string,
+  differences: Differences,
+): void {
+  if (!bodies?.failure || attempt.ended_at === null) return;
+  const { fault, code } = bodies.failure;
+  differences.same('attempt', at, 'the fault is that of its evidence', fault, attempt.fault);
+  differences.same('attempt', at, 'the reason is that of its evidence', code, attempt.reason);
+}
+
+function checkUnanswered({ row, group }: Content, name: string, differences: Differences): void {
+  const { status, fault } = row;
+  const score = fault === 'agent' ? failedAggregate(group) : null;
+  checkScore(row, score, name, differences);
+  const content = executionContent({ status, fault, envelope: null, evaluator_results: [], aggregate: score });
+  differences.same('result', name, 'content', content, row.content);
+}
+
+function checkCompleted({ row, group, defaults, bodies }: Content, name: string, differences: Differences): void {
+  const { envelope, results } = bodies;
+  if (envelope === null) {
+    differences.add('evidence', name, 'a completed execution has no envelope');
+    return;
+  }
+  checkEvaluators(group, bodies, name, differences);
+  const score = aggregate(group, defaults, results);
+  checkScore(row, score, name, differences);
+  if (envelope.envelope === null) differences.notRecomputable += 1;
+  const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);
+  const graded = { envelope: digest, evaluator_results: results, aggregate: score };
+  const content = executionContent({ status: 'completed', fault: null, ...graded });
+  differences.same('result', name, 'content', content, row.content);
+}
+
+/** The results are those of the group's evaluators, in their order, with the weights that were frozen. */
+function checkEvaluators(group: CaseGroup, { results }: Bodies, name: string, differences: Differences): void {
+  differences.same('evidence', name, 'one result of every evaluator', group.evaluators.length, results.length);
+  for (const [place, result] of results.entries()) {
+    const at = `${name} result ${place + 1}`;
+    differences.same('evidence', at, 'index', place, result.index);
+    for (const column of ['ref', 'dimension', 'blocking', 'weight'] as const) {
+      differences.same('evidence', at, column, group.evaluators[place]?.[column], result[column]);
+    }
+    if (result.status === 'error')
+      differences.add('evidence', at, 'an evaluator that erred cannot complete an execution');
+  }
+}
+
+function checkScore(row: ExecutionRow, score: Aggregate | null, name: string, differences: Differences): void {
+  const expected = score === null ? null : canonicalJson(score);
+  differences.same('result', name, 'aggregate', expected, row.aggregate);
+}
