@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { AgentKind } from '../contract/agent.ts';
 import type { EvaluatorKind } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
@@ -9,12 +9,14 @@ import { AGENT_BASE_MEMBERS, type EvaluatorReference, type Profile } from '../co
 import type { CodeDigest } from '../contract/snapshot.ts';
 import { profileProblems } from '../core/group.ts';
 import { digestBytes } from '../lib/canonical-json.ts';
+import { pointerValue } from '../lib/json-pointer.ts';
 import type { Secrets } from '../lib/secrets.ts';
 import { agentKindOf } from './agents/index.ts';
 import { openDataset } from './datasets/index.ts';
 import { type CustomEvaluator, customEvaluatorOf } from './evaluators/custom/index.ts';
 import { evaluatorKindOf } from './evaluators/index.ts';
 import { fieldOf } from './profiles/yaml-document.ts';
+import { type PathDiagnostic, zodDiagnostics } from './profiles/zod-diagnostics.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,6 +25,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
   const resolve = (text: string) => secrets.resolve(text);
   return {
     openDataset,
+    checkNames,
     redact: (value) => secrets.redact(value),
     check: async (profile, baseDir) => [
       ...checkAgent(profile),
@@ -66,6 +69,31 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
       });
     },
   };
+}
+
+/** Goes through a raw profile without trusting its shape; what is not there or not text is the schema's to tell. */
+function checkNames(value: unknown): PathDiagnostic[] {
+  const named: { path: PropertyKey[]; find: () => unknown }[] = [];
+  const kind = pointerValue(value, '/agent/kind');
+  if (typeof kind === 'string') named.push({ path: ['agent', 'kind'], find: () => agentKindOf(kind) });
+  const groups = pointerValue(value, '/case_groups');
+  for (const [group, member] of (Array.isArray(groups) ? groups : []).entries()) {
+    const evaluators = pointerValue(member, '/evaluators');
+    for (const [index, reference] of (Array.isArray(evaluators) ? evaluators : []).entries()) {
+      const ref = pointerValue(reference, '/ref');
+      if (typeof ref === 'string')
+        named.push({
+          path: ['case_groups', group, 'evaluators', index, 'ref'],
+          find: () => customEvaluatorOf(ref) ?? evaluatorKindOf(ref),
+        });
+    }
+  }
+  return named.flatMap(({ path: at, find }) =>
+    attempt('', () => {
+      find();
+      return [];
+    }).map((item) => ({ path: at, diagnostic: { ...item, field: null } })),
+  );
 }
 
 function agentMembers(profile: Profile): Record<string, unknown> {
@@ -147,33 +175,16 @@ function attempt(field: string, work: () => Diagnostic[]): Diagnostic[] {
 }
 
 function issues(schema: z.ZodType, value: unknown, at: string): Diagnostic[] {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return [];
-  return parsed.error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) =>
-        diagnostic(`\`${key}\` is not known here`, {
-          field: `${at}.${fieldOf([...issue.path, key])}`,
-          hint: knownMembers(schema),
-        }),
-      );
-    const inner = fieldOf(issue.path);
-    return [diagnostic(issue.message, { field: inner === null ? at : `${at}.${inner}` })];
-  });
-}
-
-function knownMembers(schema: z.ZodType): string | null {
-  return schema instanceof z.ZodObject ? `known here: ${Object.keys(schema.shape).join(', ')}` : null;
+  return zodDiagnostics(schema, value).map(({ path: inner, diagnostic: item }) => ({
+    ...item,
+    field: [at, fieldOf(inner)].filter((part) => part !== null).join('.'),
+  }));
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ProctorError(
-    'invalid_profile',
-    `the configuration of \`${what}\` is not valid: ${parsed.error.issues.map((issue) => `${fieldOf(issue.path) ?? what}: ${issue.message}`).join('; ')}`,
-    {
-      diagnostics: issues(schema, value, what),
-    },
-  );
+  throw new ProctorError('invalid_profile', `the configuration of \`${what}\` is not valid`, {
+    diagnostics: issues(schema, value, what),
+  });
 }

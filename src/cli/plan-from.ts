@@ -27,7 +27,7 @@ export async function planFrom(
   options: Selecting,
   cases: readonly string[] = [],
 ): Promise<Planned> {
-  const loaded = await loadProfile(options.profile, deps.cwd);
+  const loaded = await loadProfile(options.profile, deps.cwd, (value) => deps.plugins.checkNames(value));
   const { profile, base_dir } = loaded;
   const reference = profile.dataset;
   if (options.dataset === undefined && reference === null) {

@@ -14,6 +14,8 @@ export interface OpenOptions {
 /** The plug-ins as the engine knows them: by port, resolved and opened through the composition root's registries. */
 export interface Plugins {
   openDataset(options: DatasetOptions): DatasetReader;
+  /** Names in a raw profile, whatever its shape, that lead to no agent kind or evaluator. */
+  checkNames(value: unknown): { readonly path: readonly PropertyKey[]; readonly diagnostic: Diagnostic }[];
   /** Every problem of the profile's agent and evaluators that shows without opening them; fields relative to the profile. */
   check(profile: Profile, baseDir: string): Promise<Diagnostic[]>;
   /** Files whose bytes are frozen with the run, with their digests now. */

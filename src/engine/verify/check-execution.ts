@@ -55,13 +55,14 @@ function checkPlan({ row, planned }: ExecutionEvidence, name: string, difference
 
 /** Checks an attempt's chain and seal; answers its seal, '' while it is open. */
 function checkAttempt(
-  { run_id, row }: ExecutionEvidence,
+  input: ExecutionEvidence,
   attempt: AttemptRow,
   evidence: readonly EvidenceRecord[],
   before: string,
   name: string,
   differences: Differences,
 ): string {
+  const { run_id } = input;
   let head = '';
   for (const [index, record] of evidence.entries()) {
     const { ordinal, seq } = record;
@@ -73,19 +74,28 @@ function checkAttempt(
   }
   const { ended_at, evidence_count, seal } = attempt;
   if (ended_at === null) {
-    if (row.hash !== null) differences.add('attempt', name, 'it is open although its execution has ended');
-    const { status, reason, fault } = attempt;
-    const open = status === 'running' || status === 'suspended';
-    if (!open) differences.add('attempt', name, 'an attempt without an end is running or suspended', { found: status });
-    for (const [column, value] of Object.entries({ reason, fault, evidence_count, seal })) {
-      differences.same('attempt', name, `${column} of an open attempt`, null, value);
-    }
+    checkOpen(input, attempt, name, differences);
     return '';
   }
   differences.same('attempt', name, 'evidence_count', evidence.length, evidence_count);
   const record = { ...attempt, run_id, ended_at, evidence_count: evidence_count ?? 0 };
   differences.same('attempt', name, 'the seal', attemptSeal(before, head, record), seal);
   return seal ?? '';
+}
+
+/** An open attempt says nothing yet but that it is open. */
+function checkOpen(
+  { row, told }: ExecutionEvidence,
+  attempt: AttemptRow,
+  name: string,
+  differences: Differences,
+): void {
+  if (row.hash !== null) differences.add('attempt', name, 'it is open although its execution has ended');
+  const { status, reason, fault, evidence_count, seal } = attempt;
+  differences.same('attempt', name, 'status of an open attempt', told.openStatus(row.ordinal), status);
+  for (const [column, value] of Object.entries({ reason, fault, evidence_count, seal })) {
+    differences.same('attempt', name, `${column} of an open attempt`, null, value);
+  }
 }
 
 /** Holds the rows against the events, so that a row which no event tells of is found too. */

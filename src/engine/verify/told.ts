@@ -36,6 +36,7 @@ export class Told {
   readonly #started: number[] = [];
   readonly #ended: number[] = [];
   readonly #finished: number[] = [];
+  readonly #suspended = new Set<number>();
 
   /** Attempts of an execution that started. */
   started(ordinal: number): number {
@@ -52,6 +53,11 @@ export class Told {
     return this.#finished[ordinal] ?? 0;
   }
 
+  /** The status of an attempt that has not ended. */
+  openStatus(ordinal: number): 'running' | 'suspended' {
+    return this.#suspended.has(ordinal) ? 'suspended' : 'running';
+  }
+
   /** Takes the next event in; names one that cannot follow what was told before. */
   add(event: EventRow, body: Readonly<Record<string, unknown>>, name: string, differences: Differences): void {
     if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
@@ -63,10 +69,14 @@ export class Told {
         differences.same('event', name, 'the attempt before has ended', attempt, this.ended(ordinal) + 1);
         this.#started[ordinal] = attempt ?? 0;
         return;
+      case 'attempt_suspended':
+        this.#suspended.add(ordinal);
+        return;
       case 'attempt_finished':
       case 'attempt_stale':
         differences.same('event', name, 'it ends the attempt that started last', attempt, this.started(ordinal));
         this.#ended[ordinal] = attempt ?? 0;
+        this.#suspended.delete(ordinal);
         return;
       case 'execution_finished':
         differences.same('event', name, 'it is by the attempt that started last', attempt ?? 0, this.started(ordinal));
