@@ -145,9 +145,26 @@ function supervise(
   child.on('close', finish);
 
   if (child.pid === undefined) return; // the `error` event follows
+  untilExit(child);
   child.stdin?.end(options.stdin ?? '');
   options.signal?.addEventListener('abort', onAbort, { once: true });
   if (options.timeout_ms !== undefined) after(options.timeout_ms, () => stop('timeout'));
+}
+
+/** Children alive now; they stand in groups of their own, so a hard exit of this process would leave them running. */
+const alive = new Set<ChildProcess>();
+
+function untilExit(child: ChildProcess): void {
+  if (alive.size === 0) process.on('exit', killAlive);
+  alive.add(child);
+  child.once('close', () => {
+    alive.delete(child);
+    if (alive.size === 0) process.off('exit', killAlive);
+  });
+}
+
+function killAlive(): void {
+  for (const child of alive) killGroup(child, 'SIGKILL');
 }
 
 /** Calls `finish` when the pipes of an ended child stayed silent for a while, although somebody holds them open. */

@@ -4,7 +4,7 @@ import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
 import { sweepCancelled } from './cancel.ts';
-import { Connection, configureDatabase, openDatabase, storeError } from './connection.ts';
+import { Connection, configureDatabase, openDatabase, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
 import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
 import { claim, claimable, heartbeat, reap } from './leases.ts';
@@ -46,13 +46,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     busy_limit_ms: BUSY_LIMIT_MS,
     shared: sharedBy(connection, clock),
   });
-  const read = async <T>(query: () => T): Promise<T> => {
-    try {
-      return query();
-    } catch (error) {
-      throw storeError(error, path);
-    }
-  };
+  const read = <T>(query: () => T): Promise<T> => readPatiently(query, path, clock);
   return {
     location: path,
     statistics: writer.statistics,
@@ -110,6 +104,20 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       if (db.isOpen) db.close();
     },
   };
+}
+
+/** Reads never wait for writers under WAL, but for a moment after a crash another process may hold the file to recover it. */
+async function readPatiently<T>(query: () => T, location: string, clock: Clock): Promise<T> {
+  const started = clock.monotonic();
+  for (;;) {
+    try {
+      return query();
+    } catch (error) {
+      if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() - started > BUSY_LIMIT_MS)
+        throw storeError(error, location);
+      await clock.sleep(1 + 4 * Math.random());
+    }
+  }
 }
 
 function openConfigured(path: string, clock: Clock) {
