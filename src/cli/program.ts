@@ -88,7 +88,7 @@ function buildProgram(action: Action): Command {
   );
   on(
     working(selecting(command('run <profile>', 'run the agent over the dataset and decide the gate')))
-      .option('--run-key <key>', 'create at most once: attach to or resume the run of this key')
+      .option('--run-key <key>', 'create at most once: attach to or resume the run of this key', runKey)
       .option('--failed-of <run>', 'only the cases that did not pass in that run')
       .option('--detach', 'create the run and leave it to workers'),
     async () => (await import('./commands/run.ts')).run,
@@ -180,4 +180,10 @@ function whole(value: string): number {
 function positive(value: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number above 0.');
   return Number(value);
+}
+
+function runKey(value: string): string {
+  if (!/^[^\p{Cc}]{1,200}$/u.test(value) || !value.isWellFormed())
+    throw new InvalidArgumentError('It must be 1 to 200 printable characters.');
+  return value;
 }

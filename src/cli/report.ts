@@ -1,7 +1,6 @@
 import type { App } from '../app.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { RunRow } from '../contract/store.ts';
-import type { Aggregate } from '../core/aggregate.ts';
 import { describeExecutions } from '../engine/describe.ts';
 import { cut, duration, number, percent, table } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
@@ -80,9 +79,7 @@ function rate(document: RunDocument): string {
 
 async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, run: RunRow): Promise<ExecutionDocument[]> {
   const found: ExecutionDocument[] = [];
-  const notPassed = (row: { aggregate: string | null }) =>
-    row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed;
-  for await (const execution of describeExecutions(app, run, notPassed)) {
+  for await (const execution of describeExecutions(app, run, { type: 'not_passed' })) {
     found.push(execution);
     if (found.length > MOST_SHOWN) break;
   }

@@ -21,7 +21,7 @@ export const caseSchema = z
     tags: z.array(z.string()).default([]),
     metadata: z.record(z.string(), z.json()).default({}),
     /** Cases that share a cause of variation; standard errors are clustered by it. */
-    cluster: z.string().nullable().default(null),
+    cluster: caseIdSchema.nullable().default(null),
   })
   .meta({ id: 'case', description: 'One case of a dataset' });
 export type Case = z.output<typeof caseSchema>;

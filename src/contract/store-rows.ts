@@ -78,6 +78,8 @@ export interface ExecutionRow {
   readonly status: ExecutionStatus;
   readonly attempt: number;
   readonly fault: Fault | null;
+  /** 1 passed, 0 not; null until it has ended. */
+  readonly passed: 0 | 1 | null;
   readonly aggregate: string | null;
   readonly content: string | null;
   readonly finished_at: number | null;

@@ -78,6 +78,8 @@ export interface Store {
   holders(runId: string): Promise<Holder[]>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
+  /** Executions that ended without passing, in ordinal order. */
+  executionsNotPassed(runId: string, page: Page<number>): Promise<ExecutionRow[]>;
   /** Executions by ordinal, in ordinal order. */
   executionsAt(runId: string, ordinals: readonly number[]): Promise<ExecutionRow[]>;
   /** Rows of a run by table, for a check that none was added aside. */

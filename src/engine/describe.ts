@@ -51,27 +51,47 @@ export async function describeRun(store: Store, run: RunRow): Promise<RunDocumen
   };
 }
 
-/** Which executions of a run to describe. */
-export type ExecutionFilter = (row: ExecutionRow) => boolean;
+/** Which executions of a run to describe: all, those that did not pass, or those of one case. */
+export type ExecutionFilter =
+  | { readonly type: 'all' | 'not_passed' }
+  | { readonly type: 'case'; readonly case_id: string };
 
-/** The documents about the executions of a run, in (case_id, repeat) order, streamed. */
+/** The documents about executions of a run, streamed; all of them come in (case_id, repeat) order, those not passed in plan order. */
 export async function* describeExecutions(
   deps: { store: Store; artifacts: ArtifactStore },
   run: RunRow,
-  filter: ExecutionFilter = () => true,
+  filter: ExecutionFilter = { type: 'all' },
 ): AsyncGenerator<ExecutionDocument> {
-  for await (const page of allExecutions(deps.store, run.run_id)) {
-    const rows = page.filter(filter);
+  for await (const rows of pages(deps.store, run, filter)) {
     const ordinals = rows.map((row) => row.ordinal);
     const evidence = Map.groupBy(await deps.store.evidence(run.run_id, ordinals), (record) => record.ordinal);
     const attempts = Map.groupBy(await deps.store.attempts(run.run_id, ordinals), (attempt) => attempt.ordinal);
     for (const row of rows) {
       const own = (evidence.get(row.ordinal) ?? []).filter((record) => record.attempt === row.attempt);
-      const last = attempts.get(row.ordinal)?.at(-1);
+      const all = attempts.get(row.ordinal) ?? [];
       yield await describeExecution(deps.artifacts, run, row, own, {
-        count: attempts.get(row.ordinal)?.length ?? 0,
-        reason: last?.reason ?? null,
+        count: all.length,
+        reason: all.at(-1)?.reason ?? null,
       });
+    }
+  }
+}
+
+const PAGE = 100;
+
+async function* pages(store: Store, run: RunRow, filter: ExecutionFilter): AsyncGenerator<ExecutionRow[]> {
+  if (filter.type === 'all') yield* allExecutions(store, run.run_id);
+  else if (filter.type === 'case') {
+    const rows = await store.executions(run.run_id, {
+      after: { case_id: filter.case_id, repeat: 0 },
+      limit: run.repeats,
+    });
+    yield rows.filter((row) => row.case_id === filter.case_id);
+  } else {
+    for (let after: number | null = -1; after !== null; ) {
+      const rows: ExecutionRow[] = await store.executionsNotPassed(run.run_id, { after, limit: PAGE });
+      yield rows;
+      after = rows.at(-1)?.ordinal ?? null;
     }
   }
 }

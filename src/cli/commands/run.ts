@@ -1,7 +1,6 @@
 import type { App } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { Aggregate } from '../../core/aggregate.ts';
-import { allExecutions } from '../../engine/finalize.ts';
+import type { ExecutionRow } from '../../contract/store.ts';
 import { createRun, findRun } from '../../engine/run.ts';
 import type { Command } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
@@ -33,13 +32,16 @@ export const run: Command<RunOptions> = async (context, options) => {
   return await workOn(context, app, await findRun(app.store, run_id), options);
 };
 
+const PAGE = 1000;
+
 /** The case ids of a run of which an execution did not pass. */
 async function casesNotPassed(app: App, runId: string): Promise<string[]> {
   const before = await findRun(app.store, runId);
   const ids = new Set<string>();
-  for await (const page of allExecutions(app.store, before.run_id)) {
-    for (const row of page)
-      if (row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed) ids.add(row.case_id);
+  for (let after: number | null = -1; after !== null; ) {
+    const rows: ExecutionRow[] = await app.store.executionsNotPassed(before.run_id, { after, limit: PAGE });
+    for (const row of rows) ids.add(row.case_id);
+    after = rows.at(-1)?.ordinal ?? null;
   }
   if (ids.size === 0)
     throw new ProctorError('usage', `every case of ${before.run_id} passed; there is nothing to run again`);

@@ -1,7 +1,6 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { Aggregate } from '../../core/aggregate.ts';
-import { describeExecutions } from '../../engine/describe.ts';
+import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { cut } from '../format.ts';
@@ -27,11 +26,9 @@ export const show: Command<ShowOptions> = async (context, options) => {
   return options.gate ? exitCodeOf(run) : 0;
 };
 
-function filterOf(options: ShowOptions) {
-  return (row: { case_id: string; aggregate: string | null }) => {
-    if (options.case !== undefined && row.case_id !== options.case) return false;
-    return !options.failed || row.aggregate === null || !(JSON.parse(row.aggregate) as Aggregate).passed;
-  };
+function filterOf(options: ShowOptions): ExecutionFilter {
+  if (options.case !== undefined) return { type: 'case', case_id: options.case };
+  return { type: options.failed ? 'not_passed' : 'all' };
 }
 
 async function showExecutions(

@@ -73,4 +73,10 @@ function checkEvaluators(group: CaseGroup, { results }: Bodies, name: string, di
 function checkScore(row: ExecutionRow, score: Aggregate | null, name: string, differences: Differences): void {
   const expected = score === null ? null : canonicalJson(score);
   differences.same('result', name, 'aggregate', expected, row.aggregate);
+  differences.same('result', name, 'passed', passedBy(expected), row.passed);
+}
+
+/** Whether an aggregate says passed, as the result row writes it; no aggregate is not passed. */
+function passedBy(aggregated: string | null): 0 | 1 {
+  return aggregated !== null && (JSON.parse(aggregated) as { passed: boolean }).passed ? 1 : 0;
 }

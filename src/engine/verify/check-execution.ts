@@ -77,8 +77,8 @@ function checkAttempt(
     checkOpen(input, attempt, name, differences);
     return '';
   }
-  differences.same('attempt', name, 'evidence_count', evidence.length, evidence_count);
-  const record = { ...attempt, run_id, ended_at, evidence_count: evidence_count ?? 0 };
+  differences.same('evidence', name, 'rows that the attempt counted', evidence_count, evidence.length);
+  const record = { ...attempt, run_id, ended_at, evidence_count: evidence_count ?? -1 }; // none is not nought
   differences.same('attempt', name, 'the seal', attemptSeal(before, head, record), seal);
   return seal ?? '';
 }

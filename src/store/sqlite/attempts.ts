@@ -141,12 +141,13 @@ export function endExecution(
   const { status, fault, aggregate, content } = end;
   const hash = resultHash(seal, { run_id, ordinal, attempt, status, fault, aggregate, content, finished_at: tx.now });
   tx.connection.run(
-    'insert into result (run_no, ordinal, attempt, status, fault, aggregate, content, finished_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into result (run_no, ordinal, attempt, status, fault, passed, aggregate, content, finished_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     run_no,
     ordinal,
     attempt,
     status,
     fault,
+    end.passed ? 1 : 0,
     aggregate,
     content,
     tx.now,
@@ -228,13 +229,11 @@ function evidenceHead(tx: Transaction, at: Place): { seq: number; hash: string }
   return row ?? { seq: 0, hash: '' };
 }
 
-/** Chains rows on; false when the last of them stands there already (the answer to the first commit was lost). */
+/** Chains rows on; false when they stand at the end already (the answer to the first commit was lost). */
 function insertEvidence(tx: Transaction, at: Leased, rows: readonly EvidenceRow[]): boolean {
-  const last = rows.at(-1);
-  if (last === undefined) return true;
-  const head = evidenceHead(tx, at);
-  let { seq, hash } = head;
-  if (seq > 0 && repeated(tx, at, head.seq, last)) return false;
+  if (rows.length === 0) return true;
+  let { seq, hash } = evidenceHead(tx, at);
+  if (repeated(tx, at, seq, rows)) return false;
   for (const row of rows) {
     seq += 1;
     hash = evidenceHash(hash, { run_id: at.run_id, ordinal: at.ordinal, attempt: at.attempt, seq }, row);
@@ -253,23 +252,33 @@ function insertEvidence(tx: Transaction, at: Leased, rows: readonly EvidenceRow[
   return true;
 }
 
-function repeated(tx: Transaction, at: Place, seq: number, last: EvidenceRow): boolean {
-  const row = tx.connection.get<{ kind: string; body: string }>(
-    'select kind, body from evidence where run_no = ? and ordinal = ? and attempt = ? and seq = ?',
+function repeated(tx: Transaction, at: Place, seq: number, rows: readonly EvidenceRow[]): boolean {
+  if (seq < rows.length) return false;
+  const stand = tx.connection.all<{ kind: string; body: string; artifact: string | null }>(
+    'select kind, body, artifact from evidence where run_no = ? and ordinal = ? and attempt = ? and seq > ? order by seq',
     at.run_no,
     at.ordinal,
     at.attempt,
-    seq,
+    seq - rows.length,
   );
-  return row?.kind === last.kind && row.body === last.body;
+  return rows.every((row, index) => {
+    const other = stand[index];
+    return row.kind === other?.kind && row.body === other.body && row.artifact === other.artifact;
+  });
 }
 
 /** A completion that is not held may be one whose first commit succeeded and whose answer was lost. */
 function committedBefore(tx: Transaction, at: Leased, completion: Completion): boolean {
-  const row = tx.connection.get<{ attempt: number; content: string; lease_id: string }>(
-    'select r.attempt, r.content, a.lease_id from result r join attempt a on a.run_no = r.run_no and a.ordinal = r.ordinal and a.attempt = r.attempt where r.run_no = ? and r.ordinal = ?',
+  const row = tx.connection.get<{ attempt: number; content: string; lease_id: string; status: string }>(
+    'select r.attempt, r.content, a.lease_id, a.status from result r join attempt a on a.run_no = r.run_no and a.ordinal = r.ordinal and a.attempt = r.attempt where r.run_no = ? and r.ordinal = ?',
     at.run_no,
     at.ordinal,
   );
-  return row?.attempt === at.attempt && row.lease_id === at.lease_id && row.content === completion.content;
+  // The reaper may have ended it in the same words (failed, infrastructure): the attempt's own end tells the two apart.
+  return (
+    row?.attempt === at.attempt &&
+    row.lease_id === at.lease_id &&
+    row.status === completion.attempt_status &&
+    row.content === completion.content
+  );
 }

@@ -1,4 +1,4 @@
-import { CANCELLED_CONTENT, endExecution, sealOf } from './attempts.ts';
+import { CANCELLED_CONTENT, closeAttempt, endExecution, sealOf } from './attempts.ts';
 import type { Keys } from './keys.ts';
 import { endCancelled } from './runs.ts';
 import type { Transaction } from './transaction.ts';
@@ -12,15 +12,20 @@ export function sweepCancelled(tx: Transaction, keys: Keys, runId: string, limit
   const idle = tx.connection.all<{
     ordinal: number;
     attempt: number;
+    lease_id: string | null;
     status: 'pending' | 'retry_scheduled' | 'waiting';
   }>(
-    `select q.ordinal, q.attempt, q.status from queue q join run r on r.run_no = q.run_no
+    `select q.ordinal, q.attempt, q.status, a.lease_id from queue q join run r on r.run_no = q.run_no
+left join attempt a on a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt and a.status = 'suspended'
 where q.run_no = ? and q.status <> 'running' and r.cancel_requested_at is not null and r.status in ('pending', 'running') order by q.ordinal limit ?`,
     runNo,
     limit,
   );
-  for (const { ordinal, attempt, status } of idle) {
+  for (const { ordinal, attempt, status, lease_id } of idle) {
     const at = { run_no: runNo, run_id: runId, ordinal, attempt };
+    // A suspended attempt is still open: it ends with its execution.
+    if (lease_id !== null)
+      closeAttempt(tx, { ...at, lease_id }, { status: 'cancelled', reason: 'run_cancelled', fault: 'cancelled' });
     const seal = attempt === 0 ? '' : sealOf(tx, runNo, ordinal, attempt);
     endExecution(
       tx,

@@ -1,7 +1,7 @@
 import { ProctorError } from '../../contract/problem.ts';
 import type { Connection } from './connection.ts';
 
-/** Dense integer keys behind run and session ids; they never change, so they are remembered. */
+/** Dense integer keys behind run and session ids; once committed they never change, so they are remembered. */
 export class Keys {
   readonly #connection: Connection;
   readonly #runs = new Map<string, number>();
@@ -9,6 +9,12 @@ export class Keys {
 
   constructor(connection: Connection) {
     this.#connection = connection;
+  }
+
+  /** Forgets all: a key that was read in a transaction that was rolled back may belong to another row now. */
+  forget(): void {
+    this.#runs.clear();
+    this.#sessions.clear();
   }
 
   run(runId: string): number {

@@ -50,7 +50,8 @@ export function claimable(connection: Connection, request: ClaimRequest, now: nu
   const found = connection.get(
     `select 1 from run r where r.status = 'running' and r.cancel_requested_at is null and (?1 is null or r.run_id in (select value from json_each(?1)))
 and (exists (select 1 from queue q where q.run_no = r.run_no and q.status = 'pending')
-  or exists (select 1 from queue q where q.run_no = r.run_no and q.status = 'retry_scheduled' and q.available_at <= ?2)) limit 1`,
+  or exists (select 1 from queue q where q.run_no = r.run_no and q.status = 'retry_scheduled'
+    and q.available_at <= max(?2, (select value from meta where key = 'last_now')))) limit 1`,
     request.run_ids === null ? null : JSON.stringify(request.run_ids),
     now,
   );

@@ -93,7 +93,7 @@ from queue q join worker_session s on s.session_no = q.session_no where q.run_no
 }
 
 const EXECUTION = `select x.ordinal, x.case_id, x.repeat, x.case_content, x.cluster, coalesce(r.status, q.status, 'pending') as status,
-coalesce(r.attempt, q.attempt, 0) as attempt, r.fault, r.aggregate, r.content, r.finished_at, r.hash
+coalesce(r.attempt, q.attempt, 0) as attempt, r.fault, r.passed, r.aggregate, r.content, r.finished_at, r.hash
 from execution x
 left join result r on r.run_no = x.run_no and r.ordinal = x.ordinal
 left join queue q on q.run_no = x.run_no and q.ordinal = x.ordinal`;
@@ -110,6 +110,23 @@ export function executions(
     keys.run(runId),
     page.after?.case_id ?? '',
     page.after?.repeat ?? 0,
+    page.limit,
+  );
+}
+
+/** Executions that ended without passing, in ordinal order, by an index of just those. */
+export function executionsNotPassed(
+  connection: Connection,
+  keys: Keys,
+  runId: string,
+  page: Page<number>,
+): ExecutionRow[] {
+  return connection.all<ExecutionRow & Record<string, unknown>>(
+    `${EXECUTION} where x.run_no = ?1 and x.ordinal in (
+  select ordinal from result where run_no = ?1 and passed = 0 and ordinal > ?2 order by ordinal limit ?3
+) order by x.ordinal`,
+    keys.run(runId),
+    page.after ?? -1,
     page.limit,
   );
 }

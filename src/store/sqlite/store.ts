@@ -1,5 +1,4 @@
-import { backup } from 'node:sqlite';
-import { ProctorError } from '../../contract/problem.ts';
+import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
@@ -31,6 +30,8 @@ export interface SqliteStore extends Store {
 }
 
 const BUSY_LIMIT_MS = 30_000;
+const OPEN_LIMIT_MS = 10_000;
+const ALL_PAGES = 0x7fff_ffff; // in one step: between steps a write would make the copy start again
 const SHARED_WITHIN_MS = 30_000; // another session seen so recently may be writing now
 const SHARED_CACHE_MS = 250;
 
@@ -44,6 +45,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     clock,
     location: path,
     busy_limit_ms: BUSY_LIMIT_MS,
+    rolled_back: () => keys.forget(),
     shared: sharedBy(connection, clock),
   });
   const read = <T>(query: () => T): Promise<T> => readPatiently(query, path, clock);
@@ -83,6 +85,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     progress: (id) => read(() => readers.progress(connection, keys, id)),
     holders: (id) => read(() => readers.holders(connection, keys, id)),
     executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
+    executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),
     executionsAt: (id, ordinals) => read(() => readers.executionsAt(connection, keys, id, ordinals)),
     rowCounts: (id) => read(() => readers.rowCounts(connection, keys, id)),
     attempts: (id, ordinals) => read(() => readers.attempts(connection, keys, id, ordinals)),
@@ -95,9 +98,15 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     outbox: (id) => read(() => readers.outbox(connection, keys, id)),
     invariants: () => read(() => invariantViolations(connection)),
     backup: async (target) => {
-      await backup(db, target).catch((error: unknown) => {
+      // From a connection of its own: the writer's has transactions open while the copy runs, which ends it.
+      const source = path === ':memory:' ? db : openDatabase(path);
+      try {
+        await backup(source, target, { rate: ALL_PAGES });
+      } catch (error) {
         throw storeError(error, target);
-      });
+      } finally {
+        if (source !== db) source.close();
+      }
     },
     close: async () => {
       await writer.close();
@@ -120,21 +129,30 @@ async function readPatiently<T>(query: () => T, location: string, clock: Clock):
   }
 }
 
-function openConfigured(path: string, clock: Clock) {
-  try {
-    const db = openDatabase(path);
+function openConfigured(path: string, clock: Clock): DatabaseSync {
+  const until = performance.now() + OPEN_LIMIT_MS;
+  for (;;) {
     try {
-      configureDatabase(db);
-      migrate(db, path, clock.now());
+      return openOnce(path, clock);
     } catch (error) {
-      db.close();
-      throw error;
+      // Turning a new file to the write-ahead log answers SQLITE_BUSY at once, whatever the busy time-out, when another opener
+      // is at it too; nothing runs yet at open, so the thread may sleep.
+      if (sqliteCode(error) !== SQLITE_BUSY || performance.now() > until) throw storeError(error, path);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 + 20 * Math.random());
     }
-    return db;
-  } catch (error) {
-    if (ProctorError.is(error)) throw error;
-    throw storeError(error, path);
   }
+}
+
+function openOnce(path: string, clock: Clock): DatabaseSync {
+  const db = openDatabase(path);
+  try {
+    configureDatabase(db);
+    migrate(db, path, clock.now());
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
 }
 
 /** True while another session is live: then a commit leaves the file free for a moment. Looked up four times a second. */

@@ -41,6 +41,7 @@ const ENTITIES: readonly (readonly [string, ...string[]])[] = [
   ['run_head', 'run_no = new.run_no'],
   ['attempt', 'run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt'],
   ['worker_session', 'session_no = new.session_no', 'session_id = new.session_id'],
+  ['delivery', 'outbox_no = new.outbox_no and endpoint = new.endpoint'],
 ];
 
 function refuse(table: string, verb: 'update' | 'delete'): string {
@@ -62,6 +63,12 @@ when old.status <> new.status and not exists (
   select 1 from state_transition where machine = '${machine}' and from_state = old.status and to_state = new.status
 ) begin
   select raise(abort, 'proctor: illegal transition of ${table}.status');
+end`;
+}
+
+function frozen(table: string, columns: readonly string[]): string {
+  return `create trigger ${table}_frozen before update on ${table} when ${columns.map((column) => `new.${column} is not old.${column}`).join(' or ')} begin
+  select raise(abort, 'proctor: what a row of ${table} was created with does not change');
 end`;
 }
 
@@ -129,7 +136,20 @@ end`,
 ) begin
   select raise(abort, 'proctor: a result ends an execution of the queue by a legal transition only');
 end`,
-  `create trigger delivery_no_delete before delete on delivery begin
-  select raise(abort, 'proctor: a delivery is not deleted');
+  // UPDATE OR REPLACE onto another row's key deletes that row without a DELETE trigger, so keys do not change.
+  frozen('worker_session', [
+    'session_no',
+    'session_id',
+    'worker',
+    'host',
+    'boot_id',
+    'pid',
+    'process_start',
+    'started_at',
+  ]),
+  frozen('queue', ['run_no', 'ordinal']),
+  frozen('delivery', ['outbox_no', 'endpoint']),
+  `create trigger delivery_starts_pending before insert on delivery when new.status <> 'pending' begin
+  select raise(abort, 'proctor: a delivery starts pending');
 end`,
 ];

@@ -17,6 +17,8 @@ export interface WriterOptions {
   readonly busy_limit_ms: number;
   /** True when other processes have the file open, so that a commit must leave them room. */
   readonly shared: () => boolean;
+  /** A transaction was rolled back: what was read in it may never have been. */
+  readonly rolled_back: () => void;
 }
 
 /** What the writer has seen, for `doctor` and the benchmarks. */
@@ -139,5 +141,6 @@ export class Writer {
 
   #rollback(): void {
     if (this.#connection.db.isTransaction) this.#connection.db.exec('rollback');
+    this.#options.rolled_back();
   }
 }

@@ -149,12 +149,14 @@ create table result (
   attempt integer not null,
   status text not null check (status in ('completed', 'failed', 'timed_out', 'cancelled')),
   fault text check (fault in ('infrastructure', 'agent', 'grader', 'policy', 'cancelled')),
+  passed integer not null check (passed in (0, 1)),
   aggregate text,
   content text not null,
   finished_at integer not null,
   hash text not null,
   primary key (run_no, ordinal)
 ) strict, without rowid;
+create index result_not_passed on result (run_no, ordinal) where passed = 0;
 
 create table late_evidence (
   run_no integer not null references run (run_no),
