@@ -82,7 +82,7 @@ export interface ResultRecord {
   readonly finished_at: number;
 }
 
-/** The hash of a result: over the seal of its last attempt and every column; a leaf of the run's Merkle tree. */
+/** The hash of a result: over the seal of its last attempt and every column (`passed` follows from the aggregate); a leaf of the run's Merkle tree. */
 export function resultHash(seal: string, row: ResultRecord): string {
   const fields = [
     seal,

@@ -59,7 +59,7 @@ where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status
   return 'written';
 }
 
-/** Gives the execution back uncharged; when its run is to be cancelled it ends instead. */
+/** Gives the execution back uncharged: attempt `cancelled`, reason `released`. */
 export function release(tx: Transaction, keys: Keys, fence: Fence): WriteResult {
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';

@@ -18,8 +18,8 @@ interface Applied {
 }
 
 /**
- * Brings the file to the newest schema in one immediate transaction (two migrators cannot both run), refuses a file that
- * was written by a newer Proctor or whose recorded migrations are not ours, and checks that every trigger stands.
+ * Brings the file to the newest schema in one immediate transaction (two migrators cannot both run); refuses a file that was
+ * written by a newer Proctor or whose recorded migrations are not ours.
  */
 export function migrate(db: DatabaseSync, location: string, nowMs: number): void {
   db.exec('pragma busy_timeout = 10000');

@@ -142,7 +142,7 @@ export function requestCancel(tx: Transaction, keys: Keys, runId: string, reason
     'select cancel_requested_at, status from run where run_no = ?',
     runNo,
   );
-  return run?.cancel_requested_at != null && run.status !== 'completed' && run.status !== 'failed';
+  return changed === 1 || (run?.cancel_requested_at != null && ['pending', 'running'].includes(run.status));
 }
 
 /** Ends a run to be cancelled once nothing of it is queued. */
@@ -222,6 +222,8 @@ where run_no = ? and status = 'finalizing'`,
 /** The run fails by its own fault, from running or finalizing. */
 export function failRun(tx: Transaction, keys: Keys, runId: string, reason: string): boolean {
   const runNo = keys.run(runId);
+  // A run that never got its first window has to have started to fail (DESIGN §5).
+  if (tx.connection.get("select 1 from run where run_no = ? and status = 'pending'", runNo)) start(tx, runNo, runId);
   const changed = tx.connection.run(
     "update run set status = 'failed', finished_at = ?, reason = ? where run_no = ? and status in ('running', 'finalizing')",
     tx.now,

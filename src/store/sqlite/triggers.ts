@@ -73,6 +73,9 @@ end`;
 }
 
 const GUARDS: readonly string[] = [
+  `create trigger state_transition_no_insert before insert on state_transition begin
+  select raise(abort, 'proctor: the transition table is seeded once');
+end`,
   transition('run', 'run'),
   transition('execution', 'queue'),
   transition('attempt', 'attempt'),

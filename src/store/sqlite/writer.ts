@@ -67,14 +67,20 @@ export class Writer {
   }
 
   async #drain(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve)); // gather the turn
-    while (this.#queue.length > 0) {
-      const jobs = this.#queue.slice(0, MOST_JOBS);
-      const taken = await this.#commit(jobs);
-      this.#queue.splice(0, taken);
-      if (this.#queue.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    try {
+      await nextTurn(); // gather the turn
+      while (this.#queue.length > 0) {
+        const jobs = this.#queue.slice(0, MOST_JOBS);
+        const taken = await this.#commit(jobs);
+        this.#queue.splice(0, taken);
+        if (this.#queue.length === 0) await nextTurn();
+      }
+    } catch (error) {
+      // Nothing of a job throws to here; what does (a lost file under the roll-back) must not leave callers waiting for ever.
+      for (const job of this.#queue.splice(0)) job.reject(storeError(error, this.#options.location));
+    } finally {
+      this.#running = null;
     }
-    this.#running = null;
   }
 
   /** Commits a prefix of the jobs and settles them; answers how many. */
@@ -143,4 +149,8 @@ export class Writer {
     if (this.#connection.db.isTransaction) this.#connection.db.exec('rollback');
     this.#options.rolled_back();
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

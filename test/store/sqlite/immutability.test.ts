@@ -1,0 +1,223 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MACHINES } from '../../../src/core/machines.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { triggerNames } from '../../../src/store/sqlite/triggers.ts';
+import { temporaryFolder } from '../../support/store-fixture.ts';
+import {
+  alike,
+  columnsOf,
+  insertSql,
+  otherValue,
+  type RawRow,
+  rowsOf,
+  seedStore,
+  tablesOf,
+  uniqueKeys,
+  where,
+} from '../../support/store-seeded.ts';
+
+/** Insert-only: no row is ever changed. */
+const APPEND_ONLY = [
+  'state_transition',
+  'snapshot',
+  'execution',
+  'evidence',
+  'result',
+  'late_evidence',
+  'event',
+  'outbox',
+];
+/** Changed by transitions only; never deleted, replaced, or moved onto another's key. */
+const ENTITIES = ['run', 'run_head', 'attempt', 'worker_session', 'delivery'];
+/** Not evidence: counters, the last instant, and the migrations, whose digests the opener checks. */
+const FREE = ['meta', 'run_stat', 'migration'];
+
+const folder = temporaryFolder();
+const file = folder.file('store.db');
+let db: DatabaseSync;
+
+beforeAll(async () => {
+  await seedStore(file);
+});
+afterAll(() => folder[Symbol.dispose]());
+
+it('has a promise for every table', () => {
+  db = new DatabaseSync(file);
+  expect(tablesOf(db)).toEqual([...APPEND_ONLY, ...ENTITIES, ...FREE, 'queue'].sort());
+  db.close();
+});
+
+// recursive_triggers stays off, as in any other program: REPLACE then deletes without DELETE triggers.
+describe.each([
+  ['a plain connection', {}],
+  ['a connection without foreign keys', { enableForeignKeyConstraints: false }],
+])('through %s', (_name, options) => {
+  beforeAll(() => {
+    db = new DatabaseSync(file, options);
+  });
+  afterAll(() => db.close());
+
+  it.each(APPEND_ONLY)('refuses every UPDATE of %s', (table) => {
+    for (const column of columnsOf(db, table)) {
+      refused(table, `update ${table} set ${column} = ${column}`);
+      refused(table, `update or replace ${table} set ${column} = ?`, otherValue(rowsOf(db, table)[0]?.[column]));
+      refused(table, `update or ignore ${table} set ${column} = ${column}`);
+    }
+  });
+
+  it.each([...APPEND_ONLY, ...ENTITIES, 'queue'])('refuses every DELETE of %s', (table) => {
+    refused(table, `delete from ${table}`);
+    const [key] = uniqueKeys(db, table);
+    const row = rowsOf(db, table)[0] ?? {};
+    refused(
+      table,
+      `delete from ${table} where ${where(key ?? [])}`,
+      ...(key ?? []).map((column) => row[column] ?? null),
+    );
+  });
+
+  it.each([...APPEND_ONLY, ...ENTITIES, 'queue'])(
+    'refuses to replace a row of %s by any of its unique keys',
+    (table) => {
+      const keys = uniqueKeys(db, table);
+      for (const key of keys) {
+        for (const row of rowsOf(db, table)) {
+          const twin = alike(row, key, keys.flat());
+          for (const verb of ['insert or replace', 'replace'])
+            refused(table, insertSql(verb, table, twin), ...Object.values(twin));
+        }
+      }
+    },
+  );
+
+  it.each([...APPEND_ONLY, ...ENTITIES])('refuses an upsert of %s over any of its unique keys', (table) => {
+    const keys = uniqueKeys(db, table);
+    for (const key of keys) {
+      const row = rowsOf(db, table)[0] ?? {};
+      const twin = alike(row, key, keys.flat());
+      const column = columnsOf(db, table).findLast((name) => !key.includes(name)) ?? key[0];
+      const sql = `${insertSql('insert', table, twin)} on conflict (${key.join(', ')}) do update set ${column} = excluded.${column}`;
+      refused(table, sql, ...Object.values(twin));
+    }
+  });
+
+  it.each([...ENTITIES, 'queue'])('refuses to move a row of %s onto the key of another', (table) => {
+    for (const key of uniqueKeys(db, table)) {
+      const [one, other] = rowsOf(db, table);
+      if (!one || !other) throw new Error(`${table} should have two rows`);
+      const values = [...key.map((column) => other[column] ?? null), ...key.map((column) => one[column] ?? null)];
+      const set = key.map((column) => `${column} = ?`).join(', ');
+      refused(table, `update or replace ${table} set ${set} where ${where(key)}`, ...values);
+    }
+  });
+
+  it('refuses every change of an ended run', () => {
+    for (const column of columnsOf(db, 'run'))
+      refused('run', `update run set ${column} = ? where run_id = 'run_done'`, otherValue(theRun('run_done')[column]));
+  });
+
+  it('refuses every change of what a run was created with', () => {
+    const fixed = [
+      'run_no',
+      'run_id',
+      'run_key',
+      'snapshot_digest',
+      'plan_digest',
+      'cases',
+      'repeats',
+      'total',
+      'base_dir',
+      'created_by',
+      'created_at',
+      'started_at',
+    ];
+    for (const column of fixed)
+      refused('run', `update run set ${column} = ? where run_id = 'run_open'`, otherValue(theRun('run_open')[column]));
+    refused('run', "update run set materialized = materialized - 1 where run_id = 'run_open'");
+  });
+
+  it('refuses every change of an ended attempt', () => {
+    for (const column of columnsOf(db, 'attempt')) {
+      const [ended] = db.prepare('select * from attempt where ended_at is not null').all() as RawRow[];
+      refused('attempt', `update attempt set ${column} = ? where ended_at is not null`, otherValue(ended?.[column]));
+    }
+  });
+
+  it('refuses to change whose an open attempt is', () => {
+    for (const column of ['run_no', 'ordinal', 'attempt', 'session_no', 'lease_id', 'started_at'])
+      refused(
+        'attempt',
+        `update attempt set ${column} = ? where ended_at is null`,
+        column === 'lease_id' ? 'other' : 99,
+      );
+  });
+
+  it('refuses to change who a session was', () => {
+    for (const column of [
+      'session_no',
+      'session_id',
+      'worker',
+      'host',
+      'boot_id',
+      'pid',
+      'process_start',
+      'started_at',
+    ])
+      refused(
+        'worker_session',
+        `update worker_session set ${column} = ? where session_id = 'wse_1'`,
+        column === 'pid' ? 1 : column.endsWith('_no') || column.endsWith('_at') ? 99 : 'other',
+      );
+  });
+
+  it('refuses to move the head of an event chain back or sideways', () => {
+    for (const change of ['event_count = event_count - 1', "event_hash = 'forged'", 'run_no = 99'])
+      refused('run_head', `update run_head set ${change}`);
+  });
+});
+
+describe('the transition tables', () => {
+  it('are the same in the database and in code', () => {
+    db = new DatabaseSync(file);
+    const inCode = MACHINES.flatMap((machine) =>
+      Object.entries<readonly string[]>(machine.next).flatMap(([from, states]) =>
+        states.map((to) => ({ machine: machine.name, from_state: from, to_state: to })),
+      ),
+    );
+    const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
+    const inDatabase = rowsOf(db, 'state_transition').map((row) => ({ ...row }));
+    db.close();
+    expect(inDatabase.sort(byText)).toEqual(inCode.sort(byText));
+  });
+
+  it('stand with every trigger of the list, and a missing one is named', async () => {
+    db = new DatabaseSync(file);
+    const names = (db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map(
+      (row) => row.name,
+    );
+    expect(names.sort()).toEqual(triggerNames().sort());
+    db.exec('drop trigger event_no_update');
+    db.close();
+    const store = openSqliteStore({ path: file });
+    expect(store.missingTriggers()).toEqual(['event_no_update']);
+    await store.close();
+  });
+});
+
+function theRun(id: string): RawRow {
+  return db.prepare('select * from run where run_id = ?').get(id) as RawRow;
+}
+
+/** Asserts that a trigger of ours (not a mere constraint of this connection) refuses the statement and that the table is as it was. */
+function refused(table: string, sql: string, ...values: readonly RawRow[string][]): void {
+  const before = rowsOf(db, table);
+  expect(before.length, `${table} has no rows, so nothing would be refused`).toBeGreaterThan(0);
+  db.exec('begin');
+  try {
+    expect(() => db.prepare(sql).run(...values), sql).toThrow(/^proctor: /);
+    expect(rowsOf(db, table), sql).toEqual(before);
+  } finally {
+    db.exec('rollback');
+  }
+}

@@ -1,0 +1,106 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { completion, newRun, newSession, plain, planned, temporaryFolder } from '../../support/store-fixture.ts';
+
+it('commits the writes of one turn together', async () => {
+  await using store = open(':memory:');
+  const before = { ...store.statistics };
+  await Promise.all(Array.from({ length: 20 }, (_, index) => store.openSession(newSession(`wse_${index}`))));
+  expect([store.statistics.commits - before.commits, store.statistics.jobs - before.jobs]).toEqual([1, 20]);
+});
+
+it('a write that fails does not void those that it was to be committed with', async () => {
+  await using store = open(':memory:');
+  await store.openSession(newSession('wse_1'));
+  await store.createRun(newRun('run_1'));
+  await store.materialize('run_1', 0, planned(0, 2));
+  const claims = await store.claim({ session_id: 'wse_1', run_ids: null, capacity: 2, held: 0, lease_ms: 1_000 });
+  const [one, two] = claims.map((claim) => completion(claim));
+  if (!one || !two) throw new Error('two should have been claimed');
+  const [twin] = planned(2, 1);
+  const answers = await Promise.allSettled([
+    store.complete(one),
+    store.materialize('run_9', 0, []), // fails at once
+    store.createRun(newRun('run_2')),
+    store.materialize('run_1', 2, twin ? [twin, twin] : []), // fails half-way, after it has written
+    store.complete(two),
+  ]);
+  expect(
+    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : (answer.reason as { code: string }).code)),
+  ).toEqual(['written', 'not_found', { run_id: 'run_2', created: true }, 'store_failed', 'written']);
+  expect(await store.rowCounts('run_1')).toMatchObject({ execution: 2, result: 2, queue: 0 });
+  expect(plain(await store.invariants())).toEqual([]);
+});
+
+it('remembers no key of a row that was rolled back: another process may have taken it', async () => {
+  using folder = temporaryFolder();
+  const path = folder.file('proctor.db');
+  await using other = open(path);
+  await other.openSession(newSession('wse_1'));
+  await other.openSession(newSession('wse_2'));
+  // Between two commits to a shared file the writer makes a pause: there another process creates a run.
+  let thief: Promise<unknown> | null = null;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: async () => {
+      thief ??= other.createRun(newRun('run_other'));
+      await thief;
+    },
+  };
+  await using store = open(path, clock);
+  const answers = await Promise.allSettled([
+    store.touchSession('wse_1'),
+    store.createRun(newRun('run_mine')),
+    store.materialize('run_mine', 0, planned(0, 3)),
+    store.materialize('run_none', 0, []), // fails, and the group with it: each is then committed on its own
+  ]);
+  expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+  expect(thief).not.toBeNull();
+  expect((await other.runs({ after: null, limit: 9 })).map((run) => [run.run_id, run.materialized])).toEqual([
+    ['run_other', 0],
+    ['run_mine', 3],
+  ]);
+});
+
+it('waits for the lock of another process without holding the event loop', async () => {
+  using folder = temporaryFolder();
+  const path = folder.file('proctor.db');
+  await using store = open(path);
+  const other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const write = store.openSession(newSession('wse_1'));
+  const early = await Promise.race([write.then(() => 'written'), sleep(300, 'waiting')]);
+  other.exec('rollback');
+  other.close();
+  await write;
+  delay.disable();
+  expect(early).toBe('waiting');
+  expect(store.statistics.busy).toBeGreaterThan(5);
+  expect(store.statistics.longest_wait_ms).toBeGreaterThan(250);
+  expect(delay.max / 1e6).toBeLessThan(250);
+});
+
+it('a store that is closed finishes what was asked for and refuses more', async () => {
+  using folder = temporaryFolder();
+  const store = open(folder.file('proctor.db'));
+  const write = store.openSession(newSession('wse_1'));
+  await store.close();
+  await write;
+  await expect(store.openSession(newSession('wse_2'))).rejects.toMatchObject({
+    code: 'store_failed',
+    message: 'the store is closed',
+  });
+  await using again = open(folder.file('proctor.db'));
+  expect((await again.sessions({ after: null, limit: 9 })).map((row) => row.session_id)).toEqual(['wse_1']);
+});
+
+function open(path: string, clock: Clock = systemClock) {
+  const store = openSqliteStore({ path, clock });
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+}

@@ -1,0 +1,78 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { openSqliteStore } from '../../src/store/sqlite/store.ts';
+import { completion, finding, newRun, newSession, planned, retryLater, workOff } from './store-fixture.ts';
+
+/** A row as raw SQL gives it. */
+export type RawRow = Record<string, SQLInputValue>;
+
+/** Fills a new store so that every table has rows: a completed run, and one with leased, retried, late and queued executions. */
+export async function seedStore(path: string): Promise<void> {
+  const store = openSqliteStore({ path });
+  for (const id of ['wse_1', 'wse_2']) await store.openSession(newSession(id));
+  for (const id of ['run_done', 'run_open'])
+    await store.createRun(newRun(id, { run_key: `key of ${id}`, snapshot: `{"of":"${id}"}` }));
+  await workOff(store, 'run_done', 'wse_1');
+  await store.beginFinalize('run_done');
+  const digests = { content_digest: 'c'.repeat(64), merkle_root: 'd'.repeat(64) };
+  await store.finalize('run_done', { gate_status: 'pass', verdict: '{"gate":"pass"}', ...digests });
+  await store.materialize('run_open', 0, planned(0, 4));
+  const request = { session_id: 'wse_1', run_ids: ['run_open'], capacity: 3, held: 0, lease_ms: 30_000 };
+  const [first, second, third] = await store.claim(request);
+  if (!first || !second || !third) throw new Error('three executions should have been claimed');
+  await store.fail(retryLater(first));
+  await store.complete(completion(first));
+  await store.complete(completion(second));
+  await store.appendEvidence(third, [finding('one'), finding('two')]);
+  await store.close();
+  const db = new DatabaseSync(path);
+  for (const endpoint of ['https://one.example', 'https://two.example'])
+    db.prepare("insert into delivery (outbox_no, endpoint, status, next_at) values (1, ?, 'pending', 0)").run(endpoint);
+  db.close();
+}
+
+/** Every unique key of a table, as lists of columns: its primary key and its unique indexes. */
+export function uniqueKeys(db: DatabaseSync, table: string): string[][] {
+  const columns = db.prepare(`pragma table_info(${table})`).all() as { name: string; pk: number }[];
+  const primary = columns.filter((column) => column.pk > 0).sort((a, b) => a.pk - b.pk);
+  const indexes = db.prepare(`pragma index_list(${table})`).all() as { name: string; unique: number; origin: string }[];
+  const others = indexes.filter((index) => index.unique === 1 && index.origin !== 'pk');
+  return [
+    primary.map((column) => column.name),
+    ...others.map((index) =>
+      (db.prepare(`pragma index_info(${index.name})`).all() as { name: string }[]).map((column) => column.name),
+    ),
+  ];
+}
+
+export function columnsOf(db: DatabaseSync, table: string): string[] {
+  return (db.prepare(`pragma table_info(${table})`).all() as { name: string }[]).map((column) => column.name);
+}
+
+export function tablesOf(db: DatabaseSync): string[] {
+  const rows = db.prepare("select name from sqlite_schema where type = 'table' order by name").all();
+  return (rows as { name: string }[]).map((row) => row.name).filter((name) => !name.startsWith('sqlite_'));
+}
+
+export function rowsOf(db: DatabaseSync, table: string): RawRow[] {
+  return db.prepare(`select * from ${table}`).all() as RawRow[];
+}
+
+/** The row with every column changed that is not kept, so that no other key of the table is met. */
+export function alike(row: RawRow, kept: readonly string[], others: readonly string[]): RawRow {
+  const changed = others.filter((column) => !kept.includes(column)).map((column) => [column, otherValue(row[column])]);
+  return { ...row, ...(Object.fromEntries(changed) as RawRow) };
+}
+
+export function otherValue(value: SQLInputValue | undefined): SQLInputValue {
+  if (value === null || value === undefined) return 1;
+  return typeof value === 'number' ? value + 7_000 : `${String(value)} of another`;
+}
+
+export function insertSql(verb: string, table: string, row: RawRow): string {
+  const columns = Object.keys(row);
+  return `${verb} into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+}
+
+export function where(columns: readonly string[]): string {
+  return columns.map((column) => `${column} is ?`).join(' and ');
+}
