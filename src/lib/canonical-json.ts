@@ -9,7 +9,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * non-finite number, a lone surrogate or a value JSON has no form for.
  */
 export function canonicalJson(value: unknown): string {
-  return write(value, '');
+  return write(value, null);
 }
 
 /** SHA-256 in lower hex over a domain line (`proctor/NAME/1`) and the canonical JSON of the value (CONTRACTS, identity). */
@@ -27,46 +27,70 @@ export function digestBytes(bytes: Uint8Array | string): string {
   return hash('sha256', bytes, 'hex');
 }
 
-function write(value: unknown, path: string): string {
+/** Where a value stands: linked upwards and joined only when something is refused, because nearly nothing ever is. */
+interface Place {
+  readonly parent: Place | null;
+  readonly key: string | number;
+}
+
+function pathOf(place: Place | null): string {
+  let path = '';
+  for (let at = place; at !== null; at = at.parent) path = `/${at.key}${path}`;
+  return path || '/';
+}
+
+function write(value: unknown, place: Place | null): string {
   switch (typeof value) {
     case 'string':
-      return writeString(value, path);
+      return writeString(value, place);
     case 'number':
       if (!Number.isFinite(value))
-        throw new TypeError(`a number at \`${path || '/'}\` is ${value}; JSON has no form for it`);
+        throw new TypeError(`a number at \`${pathOf(place)}\` is ${value}; JSON has no form for it`);
       return value === 0 ? '0' : String(value);
     case 'boolean':
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      return Array.isArray(value) ? writeArray(value, path) : writeObject(value as Record<string, unknown>, path);
+      return Array.isArray(value) ? writeArray(value, place) : writeObject(value as Record<string, unknown>, place);
     default:
-      throw new TypeError(`a ${typeof value} at \`${path || '/'}\` cannot be written as JSON`);
+      throw new TypeError(`a ${typeof value} at \`${pathOf(place)}\` cannot be written as JSON`);
   }
 }
 
-function writeString(value: string, path: string): string {
+function writeString(value: string, place: Place | null): string {
+  if (value.length < 128 && PLAIN.test(value)) return `"${value}"`;
   if (!value.isWellFormed())
-    throw new TypeError(`the text at \`${path || '/'}\` holds a lone surrogate; repair the source encoding`);
+    throw new TypeError(`the text at \`${pathOf(place)}\` holds a lone surrogate; repair the source encoding`);
   return JSON.stringify(value);
 }
 
-function writeArray(values: readonly unknown[], path: string): string {
+const PLAIN = /^[ !#-[\]-~]*$/; // ASCII that JSON writes as it is
+
+function writeArray(values: readonly unknown[], place: Place | null): string {
+  if (values.length === 0) return '[]';
   let text = '[';
   for (let index = 0; index < values.length; index += 1) {
     if (index > 0) text += ',';
-    text += values[index] === undefined ? 'null' : write(values[index], `${path}/${index}`);
+    text += values[index] === undefined ? 'null' : write(values[index], { parent: place, key: index });
   }
   return `${text}]`;
 }
 
-function writeObject(record: Record<string, unknown>, path: string): string {
-  let text = '{';
-  for (const key of Object.keys(record).sort()) {
+function writeObject(record: Record<string, unknown>, place: Place | null): string {
+  let text = '';
+  for (const key of sortedKeys(record)) {
     const member = record[key];
     if (member === undefined) continue;
-    const where = `${path}/${key}`;
-    text += `${text.length > 1 ? ',' : ''}${writeString(key, where)}:${write(member, where)}`;
+    const here = { parent: place, key };
+    text += `${text === '' ? '{' : ','}${writeString(key, here)}:${write(member, here)}`;
   }
-  return `${text}}`;
+  return text === '' ? '{}' : `${text}}`;
+}
+
+/** The keys by UTF-16 code units; most records are written in that order already. */
+function sortedKeys(record: Record<string, unknown>): string[] {
+  const keys = Object.keys(record);
+  for (let index = 1; index < keys.length; index += 1)
+    if ((keys[index - 1] ?? '') > (keys[index] ?? '')) return keys.sort();
+  return keys;
 }

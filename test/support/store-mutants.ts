@@ -8,6 +8,7 @@ export interface StoreMutant {
 }
 
 const FENCE = 'select 1 from queue where run_no = ? and ordinal = ?';
+const HELD = 'from queue q join attempt a on';
 const BEAT = 'update queue set lease_until = ?';
 const CLAIM = "update queue set status = 'running', attempt = attempt + 1";
 const REAP = 'from queue q join run r on r.run_no = q.run_no join worker_session s';
@@ -16,6 +17,18 @@ const FINALIZING = "update run set status = 'finalizing'";
 
 /** What the model suite must catch, with the triggers and without them. */
 export const STORE_MUTANTS: readonly StoreMutant[] = [
+  {
+    name: 'the fence of a completion does not ask for the lease',
+    within: HELD,
+    find: 'q.lease_id = ?4',
+    replace: '?4 is not null',
+  },
+  {
+    name: 'the fence of a completion asks for the time of the lease',
+    within: HELD,
+    find: "q.status = 'running'",
+    replace: "q.status = 'running' and q.lease_until >= (select value from meta where key = 'last_now')",
+  },
   { name: 'the fence does not ask for the attempt', within: FENCE, find: 'attempt = ?', replace: '? is not null' },
   { name: 'the fence does not ask for the lease', within: FENCE, find: 'lease_id = ?', replace: '? is not null' },
   { name: 'the fence does not ask for the ordinal', within: FENCE, find: 'ordinal = ?', replace: '? is not null' },

@@ -1,7 +1,8 @@
 import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
 import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
-import { attemptSeal, evidenceHash, executionContent, resultHash } from '../../core/evidence.ts';
+import { attemptSeal, executionContent, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 import { late } from './late.ts';
 import type { Transaction } from './transaction.ts';
@@ -27,11 +28,12 @@ export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: 
 /** Ends the attempt and its execution: evidence, seal, result, event, all under the fence. */
 export function complete(tx: Transaction, keys: Keys, completion: Completion): WriteResult {
   const at = place(keys, completion);
-  if (!holds(tx, at))
+  const held = heldAttempt(tx, keys, at);
+  if (held === null)
     return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
-  insertEvidence(tx, at, completion.evidence);
+  insertEvidence(tx, at, completion.evidence, held.head);
   const { attempt_status: status, reason, fault } = completion;
-  const seal = closeAttempt(tx, at, { status, reason, fault });
+  const seal = closeAttempt(tx, at, { status, reason, fault }, held);
   endExecution(tx, at, seal, completion);
   return 'written';
 }
@@ -94,14 +96,17 @@ export function closeAttempt(
   tx: Transaction,
   at: Leased,
   end: { status: AttemptEnd; reason: string | null; fault: Fault | null },
+  held?: Held,
 ): string {
   const { connection, now } = tx;
   const key = [at.run_no, at.ordinal, at.attempt] as const;
-  const row = connection.get<{ started_at: number; session_id: string }>(
-    'select a.started_at, s.session_id from attempt a join worker_session s on s.session_no = a.session_no where a.run_no = ? and a.ordinal = ? and a.attempt = ?',
-    ...key,
-  );
-  const head = evidenceHead(tx, at);
+  const row =
+    held ??
+    connection.get<{ started_at: number; session_id: string }>(
+      'select a.started_at, s.session_id from attempt a join worker_session s on s.session_no = a.session_no where a.run_no = ? and a.ordinal = ? and a.attempt = ?',
+      ...key,
+    );
+  const head = held?.head ?? evidenceHead(tx, at);
   const before = at.attempt === 1 ? '' : sealOf(tx, at.run_no, at.ordinal, at.attempt - 1);
   const seal = attemptSeal(before, head.hash, {
     run_id: at.run_id,
@@ -205,6 +210,33 @@ function holds(tx: Transaction, at: Leased): boolean {
   return row !== undefined;
 }
 
+/** What a completion needs to know of the attempt it ends; `head` moves on with the evidence that is appended. */
+interface Held {
+  readonly started_at: number;
+  readonly session_id: string;
+  readonly head: { seq: number; hash: string };
+}
+
+/** The fence and what the attempt's end needs, in one look; null when this very lease is not held. */
+function heldAttempt(tx: Transaction, keys: Keys, at: Leased): Held | null {
+  const row = tx.connection.get<{ started_at: number; session_no: number; seq: number | null }>(
+    `select a.started_at, a.session_no, (select max(seq) from evidence where run_no = ?1 and ordinal = ?2 and attempt = ?3) as seq
+from queue q join attempt a on a.run_no = ?1 and a.ordinal = ?2 and a.attempt = ?3
+where q.run_no = ?1 and q.ordinal = ?2 and q.attempt = ?3 and q.lease_id = ?4 and q.status = 'running'`,
+    at.run_no,
+    at.ordinal,
+    at.attempt,
+    at.lease_id,
+  );
+  if (row === undefined) return null;
+  const { started_at, session_no, seq } = row;
+  return {
+    started_at,
+    session_id: keys.sessionId(session_no),
+    head: seq === null ? { seq: 0, hash: '' } : evidenceHead(tx, at),
+  };
+}
+
 function setAside(tx: Transaction, at: Leased, status: 'retry_scheduled' | 'waiting', availableAt: number): void {
   tx.connection.run(
     'update queue set status = ?, available_at = ?, lease_id = null, session_no = null, lease_until = null where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?',
@@ -217,54 +249,6 @@ function setAside(tx: Transaction, at: Leased, status: 'retry_scheduled' | 'wait
   );
   tx.count(at.run_no, 'running', -1);
   tx.count(at.run_no, status, 1);
-}
-
-function evidenceHead(tx: Transaction, at: Place): { seq: number; hash: string } {
-  const row = tx.connection.get<{ seq: number; hash: string }>(
-    'select seq, hash from evidence where run_no = ? and ordinal = ? and attempt = ? order by seq desc limit 1',
-    at.run_no,
-    at.ordinal,
-    at.attempt,
-  );
-  return row ?? { seq: 0, hash: '' };
-}
-
-/** Chains rows on; false when they stand at the end already (the answer to the first commit was lost). */
-function insertEvidence(tx: Transaction, at: Leased, rows: readonly EvidenceRow[]): boolean {
-  if (rows.length === 0) return true;
-  let { seq, hash } = evidenceHead(tx, at);
-  if (repeated(tx, at, seq, rows)) return false;
-  for (const row of rows) {
-    seq += 1;
-    hash = evidenceHash(hash, { run_id: at.run_id, ordinal: at.ordinal, attempt: at.attempt, seq }, row);
-    tx.connection.run(
-      'insert into evidence (run_no, ordinal, attempt, seq, kind, body, artifact, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
-      at.run_no,
-      at.ordinal,
-      at.attempt,
-      seq,
-      row.kind,
-      row.body,
-      row.artifact,
-      hash,
-    );
-  }
-  return true;
-}
-
-function repeated(tx: Transaction, at: Place, seq: number, rows: readonly EvidenceRow[]): boolean {
-  if (seq < rows.length) return false;
-  const stand = tx.connection.all<{ kind: string; body: string; artifact: string | null }>(
-    'select kind, body, artifact from evidence where run_no = ? and ordinal = ? and attempt = ? and seq > ? order by seq',
-    at.run_no,
-    at.ordinal,
-    at.attempt,
-    seq - rows.length,
-  );
-  return rows.every((row, index) => {
-    const other = stand[index];
-    return row.kind === other?.kind && row.body === other.body && row.artifact === other.artifact;
-  });
 }
 
 /** A completion that is not held may be one whose first commit succeeded and whose answer was lost. */

@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts';
 export class Keys {
   readonly #connection: Connection;
   readonly #runs = new Map<string, number>();
+  readonly #sessionIds = new Map<number, string>();
   readonly #sessions = new Map<string, number>();
 
   constructor(connection: Connection) {
@@ -15,6 +16,7 @@ export class Keys {
   forget(): void {
     this.#runs.clear();
     this.#sessions.clear();
+    this.#sessionIds.clear();
   }
 
   run(runId: string): number {
@@ -25,6 +27,19 @@ export class Keys {
       throw new ProctorError('not_found', `there is no run \`${runId}\` in this store; \`proctor runs\` lists them`);
     this.#runs.set(runId, row.run_no);
     return row.run_no;
+  }
+
+  /** The id of a session by its number; '' when there is none. */
+  sessionId(sessionNo: number): string {
+    const known = this.#sessionIds.get(sessionNo);
+    if (known !== undefined) return known;
+    const row = this.#connection.get<{ session_id: string }>(
+      'select session_id from worker_session where session_no = ?',
+      sessionNo,
+    );
+    if (row === undefined) return '';
+    this.#sessionIds.set(sessionNo, row.session_id);
+    return row.session_id;
   }
 
   session(sessionId: string): number {
