@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { executionDocumentSchema, runDocumentSchema } from '../src/contract/documents.ts';
@@ -9,12 +9,21 @@ const read = (name: string) => readFileSync(path.join(root, name), 'utf8');
 test('the samples in docs are what the schemas say', () => {
   const run = JSON.parse(read('docs/samples/run.json')) as unknown;
   expect(runDocumentSchema.parse(run)).toEqual(run);
-  const executions = read('docs/samples/executions.jsonl').trim().split('\n').map((line) => JSON.parse(line) as unknown);
+  const executions = read('docs/samples/executions.jsonl')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
   for (const execution of executions) expect(executionDocumentSchema.parse(execution)).toEqual(execution);
 });
 
 test('every link between the pages leads somewhere', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+  const pages = [
+    'README.md',
+    'CONTRIBUTING.md',
+    ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
       .map((match) => match[1] ?? '')

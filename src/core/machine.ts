@@ -19,21 +19,6 @@ export function defineMachine<const Next extends Readonly<Record<string, readonl
   return machine as unknown as Machine<keyof Next & string>;
 }
 
-/** True when the machine lets `from` be followed by `to`. */
-export function mayFollow<State extends string>(machine: Machine<State>, from: State, to: State): boolean {
-  return machine.next[from].includes(to);
-}
-
-/** The states that may be followed by `to`. */
-export function sourcesOf<State extends string>(machine: Machine<State>, to: State): State[] {
-  return (Object.keys(machine.next) as State[]).filter((from) => mayFollow(machine, from, to));
-}
-
-/** True when nothing follows the state. */
-export function isTerminal<State extends string>(machine: Machine<State>, state: State): boolean {
-  return machine.next[state].length === 0;
-}
-
 /** The machine as a Mermaid state diagram. */
 export function toMermaid(machine: Machine): string {
   const lines = ['stateDiagram-v2', `  [*] --> ${machine.initial}`];

@@ -25,19 +25,6 @@ export function attemptId(runId: string, ordinal: number, attempt: number): stri
   return `att_${runId.slice(4)}_${base32(ordinal, 6)}_${attempt}`;
 }
 
-/** The ordinal that an execution id carries, or null when it is not an execution id of that run. */
-export function ordinalOf(runId: string, id: string): number | null {
-  const prefix = `exe_${runId.slice(4)}_`;
-  if (!id.startsWith(prefix) || id.length !== prefix.length + 6) return null;
-  let value = 0;
-  for (const character of id.slice(prefix.length)) {
-    const digit = ALPHABET.indexOf(character);
-    if (digit < 0) return null;
-    value = value * 32 + digit;
-  }
-  return value;
-}
-
 function base32(value: number, length: number): string {
   let text = '';
   let rest = value;

@@ -123,7 +123,8 @@ test.each([
 
 test('a secret that is not set is named with its cure before anything runs', async () => {
   const profile =
-    'profile_id: x\ndataset: { path: c.jsonl }\nagent: { kind: http, name: a, version: "1", endpoint: { url: "http://127.0.0.1:9/", headers: { authorization: "Bearer ${secret:NOPE_TOKEN}" } } }\ncase_groups: [{ id: a, evaluators: [{ ref: exact_match@1 }] }]\n';
+    'profile_id: x\ndataset: { path: c.jsonl }\nagent: { kind: http, name: a, version: "1", endpoint: { url: "http://127.0.0.1:9/", headers: { authorization: "Bearer $' +
+    '{secret:NOPE_TOKEN}" } } }\ncase_groups: [{ id: a, evaluators: [{ ref: exact_match@1 }] }]\n';
   const { code, problem } = await problems(
     { 'profile.yaml': profile, 'c.jsonl': '{"id":"a","input":"x","expected":"x"}\n' },
     ['run', 'profile.yaml'],

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { Pool } from 'undici';
+import { caseText } from '../fixtures/cases.ts';
+import { writeWorkload } from '../fixtures/workload.ts';
+import type { ProcessMeasure } from '../measure-process.ts';
+import { measureProctor, passedRun, storeOf } from '../proctor-cli.ts';
+import { megabytes, percent, type Row, shown, told } from '../row.ts';
+
+const CONCURRENCY = 20;
+const DELAY_MS = 25;
+
+/** HTTP cases against an agent in its own process: how much of the rate that is possible the engine reaches, and at what cost. */
+export const http: Row = {
+  name: 'http',
+  title: `HTTP cases at concurrency ${CONCURRENCY}, an agent of ${DELAY_MS} ms in its own process`,
+  async measure({ folder, quick, note }) {
+    const cases = quick ? 4_000 : 20_000;
+    await using slow = await startAgent(DELAY_MS);
+    const before = await bareClient(slow.url, cases / 10);
+    note(`a bare client reaches ${shown(before.rate)}/s; running ${shown(cases)} cases`);
+    const run = await runCases(path.join(folder, 'slow'), slow.url, cases);
+    const after = await bareClient(slow.url, cases / 10);
+    const latency_ms = (before.mean_ms + after.mean_ms) / 2;
+    const possible = (CONCURRENCY / latency_ms) * 1000;
+    await using instant = await startAgent(0);
+    const fast = await runCases(path.join(folder, 'fast'), instant.url, cases);
+    const one = await runCases(path.join(folder, 'one'), instant.url, 1);
+    const cpu_ms = (fast.measure.cpu_ms - one.measure.cpu_ms) / (cases - 1);
+    const bare = (before.rate + after.rate) / 2;
+    const peak = run.measure.peak_rss_bytes;
+    return {
+      figures: [
+        {
+          figure: `rate of ${shown(cases)} cases`,
+          bar: '≥ 90 % of possible',
+          measured: `${shown(run.rate)}/s = ${percent(run.rate / possible)}`,
+          beside: `possible ${shown(possible)}/s, bare client ${shown(bare)}/s, nominal ${shown((CONCURRENCY / DELAY_MS) * 1000)}/s`,
+          met: run.rate >= 0.9 * possible,
+        },
+        {
+          figure: 'peak memory of the process tree',
+          bar: '< 200 MB',
+          measured: megabytes(peak),
+          beside: 'agent left out',
+          met: peak < 200e6,
+        },
+        told('CPU a case, instant agent', `${shown(cpu_ms * 1000)} µs`, `${shown(fast.rate)}/s`),
+        told(
+          `whole process, ${shown(cases)} cases`,
+          `${shown(run.measure.wall_ms / 1000)} s`,
+          `one case ${shown(one.measure.wall_ms)} ms`,
+        ),
+      ],
+      details: {
+        cases,
+        possible_per_s: possible,
+        bare: { before, after },
+        rate_per_s: run.rate,
+        instant_rate_per_s: fast.rate,
+        cpu_us_a_case: cpu_ms * 1000,
+        peak_rss_bytes: peak,
+      },
+    };
+  },
+};
+
+interface Agent extends AsyncDisposable {
+  readonly url: string;
+}
+
+async function startAgent(delayMs: number): Promise<Agent> {
+  const child = spawn(
+    process.execPath,
+    [path.join(import.meta.dirname, '..', 'fixtures', 'delay-agent.ts'), '--delay-ms', String(delayMs)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const { url } = JSON.parse(line) as { url: string };
+  return { url, [Symbol.asyncDispose]: () => stop(child) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
+/** As many requests over as many kept connections, with nothing around them: the rate and the latency that are there to be had. */
+async function bareClient(url: string, requests: number): Promise<{ rate: number; mean_ms: number }> {
+  const { origin, pathname } = new URL(url);
+  const pool = new Pool(origin, { connections: CONCURRENCY, pipelining: 1 });
+  let next = 0;
+  let waited_ms = 0;
+  const client = async () => {
+    while (next < requests) {
+      next += 1;
+      const input = caseText(next);
+      const asked = performance.now();
+      const { statusCode, body } = await pool.request({
+        path: pathname,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ case: { input } }),
+      });
+      const answer = (await body.json()) as { text?: unknown };
+      waited_ms += performance.now() - asked;
+      if (statusCode !== 200 || answer.text !== input)
+        throw new Error(`the agent answered ${statusCode} ${JSON.stringify(answer)}`);
+    }
+  };
+  const started = performance.now();
+  await Promise.all(Array.from({ length: CONCURRENCY }, client));
+  const elapsed_ms = performance.now() - started;
+  await pool.close();
+  return { rate: (requests / elapsed_ms) * 1000, mean_ms: waited_ms / requests };
+}
+
+/** `proctor run` over the cases as a whole process; its rate from the first attempt's start to the last execution's end. */
+async function runCases(
+  folder: string,
+  url: string,
+  cases: number,
+): Promise<{ measure: ProcessMeasure; rate: number }> {
+  await writeWorkload(folder, { cases, concurrency: CONCURRENCY, agent: { kind: 'http', endpoint: { url } } });
+  const measure = await measureProctor(folder, ['run', 'profile.json', '--json', '--quiet']);
+  passedRun(measure, cases);
+  using db = new DatabaseSync(storeOf(folder), { readOnly: true });
+  const { first, last } = db
+    .prepare('select min(started_at) as first, (select max(finished_at) from result) as last from attempt')
+    .get() as { first: number; last: number };
+  return { measure, rate: (cases / Math.max(1, last - first)) * 1000 };
+}

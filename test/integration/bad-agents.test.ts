@@ -1,0 +1,336 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import type { ExecutionDocument } from '../../src/contract/documents.ts';
+import { storeIn, type TemporaryFolder, temporaryFolder } from '../support/chaos-exam.ts';
+import { type Ended, proctor } from '../support/chaos-process.ts';
+import { leftBehind } from '../support/chaos-soak.ts';
+
+const TIMEOUT_MS = 800;
+const MAX_BODY_BYTES = 10_000;
+
+/** What the agent does to a case, by its id, and what becomes of the execution. */
+const AGENT_FAULTS: Record<string, Conduct> = {
+  garbage: {
+    does: (response) => void json(response, 200, '{"text": "half an ans'),
+    ends: ['failed', 'agent', 'invalid_body'],
+  },
+  'not an envelope': {
+    does: (response) => void json(response, 200, '{"text": 7}'),
+    ends: ['failed', 'agent', 'invalid_body'],
+  },
+  'an empty body': { does: (response) => void json(response, 200, ''), ends: ['failed', 'agent', 'invalid_body'] },
+  'broken http': {
+    does: (response) => void response.socket?.end('HTTP/1.1 two hundred\r\n\r\n'),
+    ends: ['failed', 'agent', 'invalid_response'],
+  },
+  'a hang': { does: () => undefined, ends: ['timed_out', 'agent', 'timeout'] },
+  'a drip': { does: drip, ends: ['timed_out', 'agent', 'timeout'] },
+  'a redirect without end': {
+    does: (response) => void response.writeHead(307, { location: '/again' }).end(),
+    ends: ['failed', 'agent', 'redirect_refused'],
+  },
+  'a redirect to a private address': {
+    does: redirect('http://10.11.12.13/'),
+    ends: ['failed', 'agent', 'redirect_refused'],
+  },
+  'a redirect to the metadata service': {
+    does: redirect('http://169.254.169.254/latest/meta-data/'),
+    ends: ['failed', 'agent', 'redirect_refused'],
+  },
+  'a redirect to a file': { does: redirect('file:///etc/passwd'), ends: ['failed', 'agent', 'redirect_refused'] },
+  'status 500': {
+    does: (response) => void json(response, 500, '{"error": "oops"}'),
+    ends: ['failed', 'agent', 'http_status'],
+  },
+  'status 403': { does: (response) => void json(response, 403, '{}'), ends: ['failed', 'agent', 'http_status'] },
+  'a body too large': {
+    does: (response) => void json(response, 200, `{"text": "${'x'.repeat(MAX_BODY_BYTES)}"}`),
+    ends: ['failed', 'agent', 'oversize_body'],
+  },
+  'a body without end': { does: flood, ends: ['failed', 'agent', 'oversize_body'] },
+};
+
+const INFRASTRUCTURE_FAULTS: Record<string, Conduct> = {
+  'a closed socket': {
+    does: (response) => void response.socket?.destroy(),
+    ends: ['failed', 'infrastructure', 'connection_reset'],
+  },
+  'half a response': { does: half, ends: ['failed', 'infrastructure', 'connection_reset'] },
+  'status 502': { does: (response) => void json(response, 502, ''), ends: ['failed', 'infrastructure', 'http_status'] },
+  'status 503': { does: (response) => void json(response, 503, ''), ends: ['failed', 'infrastructure', 'http_status'] },
+};
+
+const RETRIES = 2;
+
+test('every agent fault is recorded after one attempt, the run completes, and the gate fails with exit 1', async () => {
+  await using folder = await temporaryFolder('bad-agent');
+  await using server = await badAgent(AGENT_FAULTS);
+  await writeExam(folder, Object.keys(AGENT_FAULTS), server.agent);
+
+  const { run, executions } = await examine(folder);
+
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 1, stderr: '' });
+  expect(executions.map(outcome)).toEqual(expected(AGENT_FAULTS, 1));
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    status: 'completed',
+    gate_status: 'fail',
+    pass_rate: 0,
+    faults: { agent: executions.length, infrastructure: 0, grader: 0 },
+  });
+  expect(server.calls()).toEqual(
+    Object.fromEntries(Object.keys(AGENT_FAULTS).map((id) => [id, id === 'a redirect without end' ? 3 : 1])),
+  );
+  expect(run.duration_ms).toBeLessThan(30_000);
+});
+
+test('infrastructure faults use up their retries, and too many of them make the gate inconclusive with exit 5', async () => {
+  await using folder = await temporaryFolder('bad-agent');
+  await using server = await badAgent(INFRASTRUCTURE_FAULTS);
+  await writeExam(folder, Object.keys(INFRASTRUCTURE_FAULTS), server.agent);
+
+  const { run, executions } = await examine(folder);
+
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 5, stderr: '' });
+  expect(executions.map(outcome)).toEqual(expected(INFRASTRUCTURE_FAULTS, 1 + RETRIES));
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    status: 'completed',
+    gate_status: 'inconclusive',
+    graded: 0,
+    faults: { agent: 0, infrastructure: executions.length },
+  });
+  expect(server.calls()).toEqual(Object.fromEntries(Object.keys(INFRASTRUCTURE_FAULTS).map((id) => [id, 1 + RETRIES])));
+});
+
+test('nobody listening is an infrastructure fault too', async () => {
+  await using folder = await temporaryFolder('bad-agent');
+  const server = await badAgent({});
+  await writeExam(folder, ['nobody there'], server.agent);
+  await server[Symbol.asyncDispose]();
+
+  const { run, executions } = await examine(folder);
+
+  expect(run.code).toBe(5);
+  expect(executions.map(outcome)).toEqual([
+    {
+      case_id: 'nobody there',
+      status: 'failed',
+      fault: 'infrastructure',
+      reason: 'connection_refused',
+      attempts: 1 + RETRIES,
+      passed: null,
+    },
+  ]);
+});
+
+test('429 and 503 with `Retry-After` are asked again no sooner than they say, and the answer then counts', async () => {
+  await using folder = await temporaryFolder('bad-agent');
+  const seen: Record<string, number[]> = {};
+  const later = (status: number, retryAfter: () => string) => (response: ServerResponse, id: string) => {
+    seen[id] = [...(seen[id] ?? []), Date.now()];
+    if (seen[id].length === 1) response.writeHead(status, { 'retry-after': retryAfter() }).end();
+    else json(response, 200, '{"text": "right"}');
+  };
+  const inTwoSeconds = () => new Date(Math.ceil(Date.now() / 1000) * 1000 + 2_000).toUTCString();
+  await using server = await badAgent({
+    'in seconds': { does: later(429, () => '1'), ends: ['completed', null, null] },
+    'as a date': { does: later(503, inTwoSeconds), ends: ['completed', null, null] },
+  });
+  await writeExam(folder, ['in seconds', 'as a date'], server.agent);
+
+  const { run, executions } = await examine(folder);
+
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(executions.map(outcome)).toEqual(
+    ['as a date', 'in seconds'].map((case_id) => ({
+      case_id,
+      status: 'completed',
+      fault: null,
+      reason: null,
+      attempts: 2,
+      passed: true,
+    })),
+  );
+  const waited = (id: string) => (seen[id]?.[1] ?? 0) - (seen[id]?.[0] ?? 0);
+  expect(waited('in seconds')).toBeGreaterThanOrEqual(1_000);
+  expect(waited('as a date')).toBeGreaterThanOrEqual(2_000);
+});
+
+test('a command that loops for ever, one that ignores SIGTERM and one that floods its output are ended with all they started', async () => {
+  await using folder = await temporaryFolder('bad-agent');
+  await writeFile(folder.file('agent.mjs'), BAD_COMMAND);
+  const cases = ['loops', 'ignores the end', 'has a child', 'floods', 'exits', 'dies'];
+  await writeExam(folder, cases, {
+    kind: 'command',
+    command: [process.execPath, 'agent.mjs'],
+    max_output_bytes: MAX_BODY_BYTES,
+    env: { EXAM: folder.path },
+  });
+
+  const { run, executions } = await examine(folder);
+
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 1, stderr: '' });
+  const ends = (case_id: string, status: string, reason: string) => ({
+    case_id,
+    status,
+    fault: 'agent',
+    reason,
+    attempts: 1,
+    passed: false,
+  });
+  expect(executions.map(outcome)).toEqual([
+    ends('dies', 'failed', 'killed_by_signal'),
+    ends('exits', 'failed', 'exit_code'),
+    ends('floods', 'failed', 'oversize_output'),
+    ends('has a child', 'timed_out', 'timeout'),
+    ends('ignores the end', 'timed_out', 'timeout'),
+    ends('loops', 'timed_out', 'timeout'),
+  ]);
+  expect(await leftBehind(folder.path)).toEqual([]);
+  expect(run.duration_ms).toBeLessThan(30_000);
+});
+
+const BAD_COMMAND = `import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+
+const { case: item } = JSON.parse(await text(process.stdin));
+switch (item.case_id) {
+  case 'ignores the end':
+    process.on('SIGTERM', () => undefined);
+    setInterval(() => undefined, 1000);
+    break;
+  case 'has a child':
+    spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'inherit' });
+    break;
+  case 'floods':
+    for (;;) process.stdout.write('x'.repeat(1000));
+  case 'exits':
+    process.exit(3);
+  case 'dies':
+    process.kill(process.pid, 'SIGSEGV');
+    break;
+  default:
+    for (;;);
+}
+`;
+
+interface Conduct {
+  readonly does: (response: ServerResponse, caseId: string) => void;
+  readonly ends: readonly [status: string, fault: string | null, reason: string | null];
+}
+
+/** An agent on loopback that treats every case as its conduct says. */
+async function badAgent(conducts: Record<string, Conduct>) {
+  const calls: Record<string, number> = {};
+  const server = createServer((request, response) => {
+    // The case is named by the body of the first call; a redirected call carries it too.
+    void treat(request, response).catch(() => response.destroy());
+  });
+  const treat = async (request: IncomingMessage, response: ServerResponse) => {
+    const { case: item } = JSON.parse(await text(request)) as { case: { case_id: string } };
+    calls[item.case_id] = (calls[item.case_id] ?? 0) + 1;
+    conducts[item.case_id]?.does(response, item.case_id);
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const endpoint = {
+    url: `http://127.0.0.1:${port}/invoke`,
+    max_body_bytes: MAX_BODY_BYTES,
+    redirects: 2,
+    cross_origin_redirects: true,
+  };
+  return {
+    agent: { kind: 'http', endpoint },
+    calls: () => calls,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function writeExam(
+  folder: TemporaryFolder,
+  ids: readonly string[],
+  agent: Record<string, unknown>,
+): Promise<void> {
+  const profile = {
+    profile_id: 'bad-agents',
+    dataset: { path: 'cases.json' },
+    agent: { ...agent, name: 'bad', version: '1' },
+    defaults: { request_timeout_ms: TIMEOUT_MS * (agent['kind'] === 'command' ? 4 : 1) },
+    limits: { concurrency: 3 },
+    retry: { infrastructure: RETRIES, backoff: { base_ms: 10, cap_ms: 50 } },
+    case_groups: [{ id: 'all', evaluators: [{ ref: 'exact_match@1' }] }],
+  };
+  await writeFile(folder.file('profile.json'), JSON.stringify(profile));
+  await writeFile(
+    folder.file('cases.json'),
+    JSON.stringify({ cases: ids.map((id) => ({ id, input: id, expected: 'right' })) }),
+  );
+}
+
+/** Runs the exam to its end, verifies it, and reads its executions in the order of their ids. */
+async function examine(folder: TemporaryFolder): Promise<{ run: Ended; executions: ExecutionDocument[] }> {
+  const at = { cwd: folder.path, environment: storeIn(folder.path) };
+  const run = await proctor(['run', 'profile.json', '--json', '--quiet'], at);
+  const shown = await proctor(['show', 'last', '--executions', '--json'], at);
+  const verified = await proctor(['verify', 'last', '--json'], at);
+  expect(verified.code, verified.stdout).toBe(0);
+  return {
+    run,
+    executions: shown.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as ExecutionDocument),
+  };
+}
+
+function outcome({ case_id, status, fault, reason, attempts, aggregate }: ExecutionDocument) {
+  return { case_id, status, fault, reason, attempts, passed: aggregate?.passed ?? null };
+}
+
+function expected(conducts: Record<string, Conduct>, attempts: number) {
+  return Object.entries(conducts)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([
+        case_id,
+        {
+          ends: [status, fault, reason],
+        },
+      ]) => ({ case_id, status, fault, reason, attempts, passed: fault === 'agent' ? false : null }),
+    );
+}
+
+function json(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
+
+function redirect(location: string) {
+  return (response: ServerResponse) => void response.writeHead(302, { location }).end();
+}
+
+/** A byte every 50 ms, so that the connection never looks idle. */
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(timer));
+}
+
+/** Chunks as fast as they are taken, and no end. */
+function flood(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const more = () => {
+    while (!response.destroyed && response.write('x'.repeat(1_000)));
+  };
+  response.on('drain', more);
+  more();
+}
+
+function half(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+  response.write('{"text": "ha', () => response.socket?.destroy());
+}
