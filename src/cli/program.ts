@@ -138,6 +138,7 @@ function buildProgram(action: Action): Command {
       .option('--concurrency <n>', 'executions at once in this process', positive)
       .option('--name <name>', 'the worker’s name')
       .option('--lease-ms <ms>', 'lease time', positive, 30_000)
+      .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
       .option('--base-dir <folder>', 'where the profile’s code is on this machine'),
     async () => (await import('./commands/worker.ts')).worker,
   );

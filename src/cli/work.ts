@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { App } from '../app.ts';
 import type { RunRow } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
@@ -9,6 +7,7 @@ import type { CommandContext } from './context.ts';
 import { showProgress } from './progress.ts';
 import { runReport } from './report.ts';
 import { onInterrupt } from './signals.ts';
+import { startWorkers } from './worker-processes.ts';
 
 /** Options of the commands that work on a run. */
 export interface Working {
@@ -23,12 +22,13 @@ export interface Working {
 export async function workOn(context: CommandContext, app: App, run: RunRow, options: Working): Promise<number> {
   const { output } = context;
   if (run.finished_at === null) {
-    const children: { kill(signal: NodeJS.Signals): void }[] = [];
-    using interruption = onInterrupt(output, (signal) => {
-      for (const child of children) child.kill(signal);
+    await using workers = startWorkers(context, {
+      run_id: run.run_id,
+      count: options.workers,
+      lease_ms: options.leaseMs,
+      drain_ms: options.drainMs,
     });
-    for (let index = 0; index < options.workers; index += 1)
-      children.push(startWorker(context, run.run_id, index + 1, options));
+    using interruption = onInterrupt(output, (signal) => workers.signal(signal));
     const worker = new Worker(app, {
       name: `run-${process.pid}`,
       run_ids: [run.run_id],
@@ -78,22 +78,4 @@ export async function printRun({ output }: CommandContext, app: App, runId: stri
 export function exitCodeOf(run: RunRow): number {
   if (run.status !== 'completed') return 3;
   return { pass: 0, fail: 1, inconclusive: 5, unknown: 3 }[run.gate_status];
-}
-
-/** Starts `proctor worker` for the run, with this very program. */
-function startWorker(
-  context: CommandContext,
-  runId: string,
-  number: number,
-  options: Working,
-): { kill(signal: NodeJS.Signals): void } {
-  const main = fileURLToPath(import.meta.url).replace(/work(\.[tj]s)$/, 'main$1');
-  const argv = [main, 'worker', '--run', runId, '--name', `worker-${number}`, '--lease-ms', String(options.leaseMs)];
-  const child = spawn(process.execPath, argv, {
-    cwd: context.cwd,
-    env: context.environment as NodeJS.ProcessEnv,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  child.on('error', (error) => context.output.note(`proctor: worker ${number} could not be started: ${error.message}`));
-  return { kill: (signal) => void child.kill(signal) };
 }

@@ -4,11 +4,12 @@ import path from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvaluatorResult } from '../../src/contract/evaluator.ts';
+import { executionContent } from '../../src/core/evidence.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { aggregateAnew, evidenceOf, regrade, setCell } from '../support/tampered-cells.ts';
 import { rewrite } from '../support/tampered-rewrite.ts';
 import { dropTriggers, makeTamperedProject, type TamperedProject } from '../support/tampered-run.ts';
-import { replaceRow, rowsOf, runNoOf, type Tamper, Tampering } from '../support/tampered-store.ts';
+import { addRow, removeRow, replaceRow, rowsOf, runNoOf, type Tamper, Tampering } from '../support/tampered-store.ts';
 
 let project: TamperedProject;
 let tampering: Tampering;
@@ -27,6 +28,13 @@ const RETRIED = 'attempt = 2';
 const STALE = "status = 'stale'";
 const ERRED = "status = 'failed_evaluation'";
 const OTHER = canonicalJson({ passed: true, score: 0.5, dimensions: {}, blocking_failures: [] });
+const CANCELLED = executionContent({
+  status: 'cancelled',
+  fault: 'cancelled',
+  envelope: null,
+  evaluator_results: [],
+  aggregate: null,
+});
 const SIXTH = 'ordinal = 5';
 
 /** Runs that Proctor could not have made although every hash in them is right, and what verify says of them. */
@@ -93,6 +101,12 @@ const IMPOSSIBLE: readonly (readonly [title: string, change: Tamper, where: stri
     'event',
     'it is by the attempt that started last',
   ],
+  [
+    'evidence has a gap',
+    cell('evidence', 'seq = 3', 'seq', 9),
+    'evidence',
+    'evidence is numbered from 1 without a gap',
+  ],
   ['time ran backwards', event('run_finalizing', 'at', 1), 'event', 'instants go backwards'],
   ['an event says a number', event('run_finalizing', 'body', '5'), 'event', 'the body is no JSON object'],
   ['the run was created with another plan', created('plan_digest', 'f'), 'run', 'plan_digest'],
@@ -120,8 +134,42 @@ describe('a rewrite with every hash made anew is found by verify alone', () => {
       const { row, body } = evidenceOf(db, running, 'failed', 'failure');
       setCell(db, 'evidence', row, 'body', canonicalJson({ ...body, message: 'another message' }));
     };
-    const { found } = await tampering.verify(running, (db) => rewrite(db, running, change, 'results'));
+    const { found } = await tampering.verify(running, (db) =>
+      rewrite(db, running, change, ['change', 'evidence', 'seals', 'results']),
+    );
     expect(found.map((item) => [item.where, item.what])).toEqual([['result', 'the hash that the event tells of']]);
+  });
+
+  it('when it adds a result or an attempt to a run in progress that no event tells of', async () => {
+    const { running } = project.runs;
+    const first = (db: DatabaseSync, table: string, ordinal: number) => {
+      const [row] = rowsOf(db, table, `run_no = ${runNoOf(db, running.run_id)} and ordinal = ${ordinal}`);
+      if (row === undefined) throw new Error(`${table} has no row ${ordinal}`);
+      return row;
+    };
+    const result: Tamper = (db) => {
+      const end = {
+        ordinal: 9,
+        attempt: 0,
+        status: 'cancelled',
+        fault: 'cancelled',
+        passed: 0,
+        aggregate: null,
+        content: CANCELLED,
+      };
+      addRow(db, 'result', { ...first(db, 'result', 0), ...end });
+      removeRow(db, 'queue', first(db, 'queue', 9));
+    };
+    const attempt: Tamper = (db) => {
+      addRow(db, 'attempt', { ...first(db, 'attempt', 2), ordinal: 9 });
+      replaceRow(db, 'queue', first(db, 'queue', 9), { ...first(db, 'queue', 9), attempt: 1 });
+    };
+    const found: unknown[] = [];
+    for (const change of [result, attempt]) {
+      const verification = await tampering.verify(running, (db) => rewrite(db, running, change, ['change', 'results']));
+      found.push(verification.found.map((item) => [item.where, item.what]));
+    }
+    expect(found).toEqual([[['result', 'results that events tell of']], [['attempt', 'attempts that events tell of']]]);
   });
 });
 

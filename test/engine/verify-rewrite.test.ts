@@ -25,9 +25,21 @@ describe('a rewrite of one evaluator result from failed to passed', () => {
 
   it.each(LEVELS.slice(0, -1))('is found by verify alone when it goes no further than: %s', async (level) => {
     const { completed } = project.runs;
-    const { ok } = await tampering.verify(completed, (db) => rewrite(db, completed, flip, level));
+    const { ok } = await tampering.verify(completed, (db) =>
+      rewrite(db, completed, flip, LEVELS.slice(0, LEVELS.indexOf(level) + 1)),
+    );
     expect(ok).toBe(false);
   });
+
+  it.each(LEVELS.filter((level) => level !== 'change' && level !== 'late'))(
+    'is found by verify alone when it leaves out: %s',
+    async (left) => {
+      const { completed } = project.runs;
+      const levels = LEVELS.filter((level) => level !== left);
+      const { ok } = await tampering.verify(completed, (db) => rewrite(db, completed, flip, levels));
+      expect(ok).toBe(false);
+    },
+  );
 
   it('is found by the root that was noted elsewhere, and by nothing else, when every hash was made anew', async () => {
     const { completed } = project.runs;

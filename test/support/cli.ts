@@ -33,7 +33,12 @@ export async function run(
   cwd: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CliResult> {
-  const env: Record<string, string | undefined> = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '', ...environment };
+  const env: Record<string, string | undefined> = {
+    ...process.env,
+    NO_COLOR: '1',
+    FORCE_COLOR: undefined,
+    ...environment,
+  };
   const child = spawn(program, argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];

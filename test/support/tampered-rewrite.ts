@@ -6,7 +6,7 @@ import { Concluder } from '../../src/engine/finalize.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { runNoOf, type Tamper } from './tampered-store.ts';
 
-/** How far a forger goes: each level makes anew what the levels before it left behind. */
+/** What a forger does, in this order: each level makes anew what the levels before it left behind. */
 export const LEVELS = [
   'change',
   'evidence',
@@ -22,10 +22,10 @@ export const LEVELS = [
 ] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Changes rows of a completed run and makes every hash over them anew, up to a level, as somebody would who knows all there is to know. */
-export function rewrite(db: DatabaseSync, run: RunRow, change: Tamper, upTo: Level = 'outbox'): void {
+/** Changes rows of a completed run and makes every hash over them anew, on all levels or some, as somebody would who knows all there is to know. */
+export function rewrite(db: DatabaseSync, run: RunRow, change: Tamper, levels: readonly Level[] = LEVELS): void {
   const forger = new Forger(db, run, change);
-  for (const level of LEVELS.slice(0, LEVELS.indexOf(upTo) + 1)) forger[level]();
+  for (const level of levels) forger[level]();
 }
 
 /** The hashes of a run, made anew from whatever its rows say by now. */

@@ -9,10 +9,10 @@ interface WorkerCommandOptions {
   readonly concurrency?: number;
   readonly name?: string;
   readonly leaseMs: number;
+  readonly drainMs: number;
   readonly baseDir?: string;
 }
 
-const DRAIN_MS = 30_000;
 const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over the live workers, is what usually binds
 
 /** `proctor worker`: works on the runs of this store until it is stopped, or until the runs it was given have ended. */
@@ -32,7 +32,7 @@ export const worker: Command<WorkerCommandOptions> = async (context, options) =>
     lease_ms: options.leaseMs,
     base_dir: options.baseDir ?? null,
     drain: interruption.drain,
-    drain_ms: DRAIN_MS,
+    drain_ms: options.drainMs,
     notice: (message) => output.note(`proctor worker ${name}: ${message}`),
   });
   if (run_ids === null) output.note(`proctor worker ${name}: working on ${app.places.store}; ctrl-c to stop`);
