@@ -9,9 +9,10 @@ export interface StoreMutant {
 
 const FENCE = 'select 1 from queue where run_no = ? and ordinal = ?';
 const HELD = 'from queue q join attempt a on';
-const BEAT = 'update queue set lease_until = ?';
-const CLAIM = "update queue set status = 'running', attempt = attempt + 1";
-const REAP = 'from queue q join run r on r.run_no = q.run_no join worker_session s';
+const BEAT = 'update or fail queue set lease_until = ?';
+const CLAIM = "update or fail queue set status = 'running', attempt = ?1";
+const DUE = 'from queue q cross join execution x';
+const REAP = 'from queue q indexed by queue_running join run r on r.run_no = q.run_no join worker_session s';
 const FAIL = '_failures = ';
 const FINALIZING = "update run set status = 'finalizing'";
 
@@ -79,33 +80,33 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   },
   {
     name: 'a claim takes retries that are not due',
-    within: CLAIM,
-    find: 'available_at <= ?5 order by available_at',
-    replace: '?5 is not null order by available_at',
+    within: DUE,
+    find: 'q.available_at <= ?2 order by q.available_at',
+    replace: '?2 is not null order by q.available_at',
   },
   {
     name: 'a claim leaves a retry that is due just now',
-    within: CLAIM,
-    find: 'available_at <= ?5 order by available_at',
-    replace: 'available_at < ?5 order by available_at',
+    within: DUE,
+    find: 'q.available_at <= ?2 order by q.available_at',
+    replace: 'q.available_at < ?2 order by q.available_at',
   },
   {
     name: 'a claim does not raise the attempt',
     within: CLAIM,
-    find: 'attempt = attempt + 1',
-    replace: 'attempt = max(attempt, 1)',
+    find: 'attempt = ?1',
+    replace: 'attempt = min(?1, 1)',
   },
   {
     name: 'a claim takes from the end of the plan',
-    within: CLAIM,
-    find: 'order by order_key, ordinal',
-    replace: 'order by order_key desc, ordinal',
+    within: DUE,
+    find: 'order by q.order_key, q.ordinal',
+    replace: 'order by q.order_key desc, q.ordinal',
   },
   {
     name: 'a claim leases too long',
     within: CLAIM,
-    find: 'lease_until = ?5 + ?3',
-    replace: 'lease_until = ?5 + ?3 + 1',
+    find: 'lease_until = ?4',
+    replace: 'lease_until = ?4 + 1',
   },
   {
     name: 'a claim ignores the concurrency of the run',
@@ -145,7 +146,7 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   },
   {
     name: 'a completion forgets its evidence',
-    within: 'insert into evidence',
+    within: 'insert or fail into evidence',
     find: 'values (?, ?, ?, ?, ?, ?, ?, ?)',
     replace: 'select ?, ?, ?, ?, ?, ?, ?, ? where 0',
   },
@@ -163,7 +164,7 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   },
   {
     name: 'a release is charged',
-    within: 'update queue set status = ?, available_at = ?',
+    within: 'update or fail queue set status = ?, available_at = ?',
     find: 'lease_id = null',
     replace: 'infrastructure_failures = infrastructure_failures + 1, lease_id = null',
   },

@@ -48,7 +48,7 @@ export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResul
   tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ status, fault, reason }) });
   const budget = fault === 'infrastructure' || fault === 'grader' ? fault : 'agent';
   tx.connection.run(
-    `update queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
+    `update or fail queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
 where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status = 'running'`,
     tx.now + retry.delay_ms,
     at.run_no,
@@ -80,7 +80,7 @@ export function suspend(tx: Transaction, keys: Keys, fence: Fence, deadlineMs: n
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';
   tx.connection.run(
-    "update attempt set status = 'suspended' where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?",
+    "update or fail attempt set status = 'suspended' where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?",
     at.run_no,
     at.ordinal,
     at.attempt,
@@ -122,7 +122,7 @@ export function closeAttempt(
     evidence_count: head.seq,
   });
   connection.run(
-    'update attempt set status = ?, ended_at = ?, reason = ?, fault = ?, evidence_count = ?, seal = ? where run_no = ? and ordinal = ? and attempt = ? and ended_at is null',
+    'update or fail attempt set status = ?, ended_at = ?, reason = ?, fault = ?, evidence_count = ?, seal = ? where run_no = ? and ordinal = ? and attempt = ? and ended_at is null',
     end.status,
     now,
     end.reason,
@@ -146,7 +146,7 @@ export function endExecution(
   const { status, fault, aggregate, content } = end;
   const hash = resultHash(seal, { run_id, ordinal, attempt, status, fault, aggregate, content, finished_at: tx.now });
   tx.connection.run(
-    'insert into result (run_no, ordinal, attempt, status, fault, passed, aggregate, content, finished_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert or fail into result (run_no, ordinal, attempt, status, fault, passed, aggregate, content, finished_at, hash) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     run_no,
     ordinal,
     attempt,
@@ -239,7 +239,7 @@ where q.run_no = ?1 and q.ordinal = ?2 and q.attempt = ?3 and q.lease_id = ?4 an
 
 function setAside(tx: Transaction, at: Leased, status: 'retry_scheduled' | 'waiting', availableAt: number): void {
   tx.connection.run(
-    'update queue set status = ?, available_at = ?, lease_id = null, session_no = null, lease_until = null where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?',
+    'update or fail queue set status = ?, available_at = ?, lease_id = null, session_no = null, lease_until = null where run_no = ? and ordinal = ? and attempt = ? and lease_id = ?',
     status,
     availableAt,
     at.run_no,

@@ -34,7 +34,7 @@ export function insertEvidence(
     seq += 1;
     hash = evidenceHash(hash, { run_id: at.run_id, ordinal: at.ordinal, attempt: at.attempt, seq }, row);
     tx.connection.run(
-      'insert into evidence (run_no, ordinal, attempt, seq, kind, body, artifact, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      'insert or fail into evidence (run_no, ordinal, attempt, seq, kind, body, artifact, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
       at.run_no,
       at.ordinal,
       at.attempt,

@@ -23,6 +23,11 @@ interface Leased {
   readonly lease_losses: number;
 }
 
+interface Due extends Leased {
+  readonly case_id: string;
+  readonly repeat: number;
+}
+
 interface ActiveRun {
   readonly run_no: number;
   readonly run_id: string;
@@ -85,60 +90,51 @@ function share(tx: Transaction, run: ActiveRun, sessionNo: number, leaseMs: numb
 
 function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: number, leaseMs: number): Claim[] {
   const leaseId = randomText(16);
-  const retries = lease(
+  const retries = due(
     tx,
     run,
-    sessionNo,
-    leaseId,
-    leaseMs,
-    "status = 'retry_scheduled' and available_at <= ?5 order by available_at, ordinal",
+    "q.status = 'retry_scheduled' and q.available_at <= ?2 order by q.available_at, q.ordinal",
     take,
   );
+  const rest = take - retries.length;
   const fresh =
-    take > retries.length
-      ? lease(
-          tx,
-          run,
-          sessionNo,
-          leaseId,
-          leaseMs,
-          "status = 'pending' and available_at <= ?5 order by order_key, ordinal",
-          take - retries.length,
-        )
-      : [];
+    rest > 0 ? due(tx, run, "q.status = 'pending' and q.available_at <= ?2 order by q.order_key, q.ordinal", rest) : [];
   tx.count(run.run_no, 'retry_scheduled', -retries.length);
   tx.count(run.run_no, 'pending', -fresh.length);
   tx.count(run.run_no, 'running', retries.length + fresh.length);
   tx.count(run.run_no, 'attempts', retries.length + fresh.length);
-  return [...retries, ...fresh].map((row) => open(tx, run, sessionNo, leaseId, row));
+  return [...retries, ...fresh].map((row) => open(tx, run, sessionNo, leaseId, leaseMs, row));
 }
 
-function lease(
-  tx: Transaction,
-  run: ActiveRun,
-  sessionNo: number,
-  leaseId: string,
-  leaseMs: number,
-  which: string,
-  take: number,
-): Leased[] {
-  return tx.connection.all<Leased>(
-    `update queue set status = 'running', attempt = attempt + 1, lease_id = ?1, session_no = ?2, lease_until = ?5 + ?3
-where run_no = ?4 and ordinal in (select ordinal from queue where run_no = ?4 and ${which} limit ?6)
-returning ordinal, attempt, agent_failures, infrastructure_failures, grader_failures, lease_losses`,
-    leaseId,
-    sessionNo,
-    leaseMs,
+/**
+ * Executions that may be claimed now, to be leased one by one by key: the transaction holds the write lock, so nobody takes
+ * them meanwhile, and an UPDATE over a list opens temporary tables that cost more than all its rows (0.3 ms a claim).
+ */
+function due(tx: Transaction, run: ActiveRun, which: string, take: number): Due[] {
+  return tx.connection.all<Due & Record<string, unknown>>(
+    `select q.ordinal, q.attempt, q.agent_failures, q.infrastructure_failures, q.grader_failures, q.lease_losses, x.case_id, x.repeat
+from queue q cross join execution x on x.run_no = ?1 and x.ordinal = q.ordinal where q.run_no = ?1 and ${which} limit ?3`,
     run.run_no,
     tx.now,
     take,
   );
 }
 
-function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: string, row: Leased): Claim {
-  const { ordinal, attempt } = row;
+function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: string, leaseMs: number, row: Due): Claim {
+  const { ordinal, case_id, repeat } = row;
+  const attempt = row.attempt + 1;
   tx.connection.run(
-    "insert into attempt (run_no, ordinal, attempt, session_no, lease_id, status, started_at) values (?, ?, ?, ?, ?, 'running', ?)",
+    `update or fail queue set status = 'running', attempt = ?1, lease_id = ?2, session_no = ?3, lease_until = ?4
+where run_no = ?5 and ordinal = ?6`,
+    attempt,
+    leaseId,
+    sessionNo,
+    tx.now + leaseMs,
+    run.run_no,
+    ordinal,
+  );
+  tx.connection.run(
+    "insert or fail into attempt (run_no, ordinal, attempt, session_no, lease_id, status, started_at) values (?, ?, ?, ?, ?, 'running', ?)",
     run.run_no,
     ordinal,
     attempt,
@@ -147,18 +143,13 @@ function open(tx: Transaction, run: ActiveRun, sessionNo: number, leaseId: strin
     tx.now,
   );
   tx.event({ run_no: run.run_no, run_id: run.run_id, type: 'attempt_started', ordinal, attempt });
-  const execution = tx.connection.get<{ case_id: string; repeat: number }>(
-    'select case_id, repeat from execution where run_no = ? and ordinal = ?',
-    run.run_no,
-    ordinal,
-  );
   return {
     run_id: run.run_id,
     ordinal,
     attempt,
     lease_id: leaseId,
-    case_id: execution?.case_id ?? '',
-    repeat: execution?.repeat ?? 1,
+    case_id,
+    repeat,
     failures: {
       agent: row.agent_failures,
       infrastructure: row.infrastructure_failures,
@@ -193,7 +184,7 @@ export function heartbeat(
   const lost = fences.filter(
     (fence) =>
       connection.run(
-        "update queue set lease_until = ? where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'running'",
+        "update or fail queue set lease_until = ? where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'running'",
         now + leaseMs,
         keys.run(fence.run_id),
         fence.ordinal,
@@ -221,7 +212,7 @@ interface Expired extends Leased {
 export function reap(tx: Transaction, request: ReapRequest): Reaped[] {
   const expired = tx.connection.all<Expired>(
     `select q.run_no, r.run_id, q.ordinal, q.attempt, q.lease_id, s.session_id, q.agent_failures, q.infrastructure_failures, q.grader_failures, q.lease_losses
-from queue q join run r on r.run_no = q.run_no join worker_session s on s.session_no = q.session_no
+from queue q indexed by queue_running join run r on r.run_no = q.run_no join worker_session s on s.session_no = q.session_no
 where q.status = 'running' and q.run_no in (select run_no from run where status in ('running', 'pending'))
 and (q.lease_until < ?1 or s.session_id in (select value from json_each(?2))) limit ?3`,
     tx.now,
@@ -267,7 +258,7 @@ function take(tx: Transaction, row: Expired, maxLosses: number): Reaped {
     });
   } else {
     tx.connection.run(
-      `update queue set status = 'retry_scheduled', available_at = ?1, lease_losses = ?2, lease_id = null, session_no = null, lease_until = null
+      `update or fail queue set status = 'retry_scheduled', available_at = ?1, lease_losses = ?2, lease_id = null, session_no = null, lease_until = null
 where run_no = ?3 and ordinal = ?4 and attempt = ?5 and lease_id = ?6 and status = 'running'`,
       tx.now,
       losses,

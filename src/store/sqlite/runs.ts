@@ -87,7 +87,7 @@ export function materialize(
   let ordinal = from;
   for (const execution of executions) {
     connection.run(
-      'insert into execution (run_no, ordinal, case_id, repeat, case_content, cluster) values (?, ?, ?, ?, ?, ?)',
+      'insert or fail into execution (run_no, ordinal, case_id, repeat, case_content, cluster) values (?, ?, ?, ?, ?, ?)',
       runNo,
       ordinal,
       execution.case_id,
@@ -96,7 +96,7 @@ export function materialize(
       execution.cluster,
     );
     connection.run(
-      "insert into queue (run_no, ordinal, status, order_key, available_at) values (?, ?, 'pending', ?, 0)",
+      "insert or fail into queue (run_no, ordinal, status, order_key, available_at) values (?, ?, 'pending', ?, 0)",
       runNo,
       ordinal,
       pass,

@@ -38,7 +38,7 @@ export class Transaction {
     const seq = head.count + 1;
     const hash = eventHash(head.hash, { run_id, seq, type, at: this.now, ordinal, attempt, body });
     this.connection.run(
-      'insert into event (run_no, seq, type, at, ordinal, attempt, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      'insert or fail into event (run_no, seq, type, at, ordinal, attempt, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)',
       run_no,
       seq,
       type,

@@ -2,7 +2,7 @@ create table attempt (
   run_no integer not null,
   ordinal integer not null,
   attempt integer not null check (attempt > 0),
-  session_no integer not null references worker_session (session_no),
+  session_no integer not null references worker_session (session_no) deferrable initially deferred,
   lease_id text not null,
   status text not null,
   started_at integer not null,
@@ -12,13 +12,13 @@ create table attempt (
   evidence_count integer,
   seal text,
   primary key (run_no, ordinal, attempt),
-  foreign key (run_no, ordinal) references execution (run_no, ordinal),
+  foreign key (run_no, ordinal) references execution (run_no, ordinal) deferrable initially deferred,
   check ((ended_at is null) = (seal is null)),
   check ((ended_at is null) = (status in ('running', 'suspended')))
 ) strict, without rowid;
 
 create table delivery (
-  outbox_no integer not null references outbox (outbox_no),
+  outbox_no integer not null references outbox (outbox_no) deferrable initially deferred,
   endpoint text not null,
   status text not null,
   attempts integer not null default 0,
@@ -31,7 +31,7 @@ create table delivery (
 
 create table event (
   position integer primary key,
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   seq integer not null,
   type text not null,
   at integer not null,
@@ -54,7 +54,7 @@ create table evidence (
 ) strict, without rowid;
 
 create table execution (
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   ordinal integer not null,
   case_id text not null,
   repeat integer not null check (repeat > 0),
@@ -64,7 +64,7 @@ create table execution (
 ) strict, without rowid;
 
 create table late_evidence (
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   late_seq integer not null,
   ordinal integer not null,
   attempt integer not null,
@@ -85,7 +85,7 @@ create table migration (version integer primary key not null, name text not null
 
 create table outbox (
   outbox_no integer primary key,
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   dedupe_key text not null unique,
   type text not null,
   body text not null,
@@ -107,7 +107,7 @@ create table queue (
   session_no integer,
   lease_until integer,
   primary key (run_no, ordinal),
-  foreign key (run_no, ordinal) references execution (run_no, ordinal),
+  foreign key (run_no, ordinal) references execution (run_no, ordinal) deferrable initially deferred,
   check ((status = 'running') = (lease_id is not null and lease_until is not null and session_no is not null))
 ) strict, without rowid;
 
@@ -131,7 +131,7 @@ create table run (
   run_key text unique,
   status text not null,
   gate_status text not null,
-  snapshot_digest text not null references snapshot (digest),
+  snapshot_digest text not null references snapshot (digest) deferrable initially deferred,
   plan_digest text not null,
   cases integer not null,
   repeats integer not null,
@@ -157,7 +157,7 @@ create table run (
 ) strict;
 
 create table run_head (
-  run_no integer primary key references run (run_no),
+  run_no integer primary key references run (run_no) deferrable initially deferred,
   event_count integer not null,
   event_hash text not null
 ) strict;
@@ -221,12 +221,17 @@ join run r on r.run_no = e.run_no
 join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal
 where e.kind = 'evaluator_result' and e.artifact is null;
 
-create trigger attempt_closed before update on attempt when old.ended_at is not null begin
-  select raise(abort, 'proctor: an ended attempt does not change');
+create trigger attempt_changes before update on attempt begin
+  select case
+    when old.ended_at is not null then raise(fail, 'proctor: an ended attempt does not change')
+    when old.status <> new.status and not exists (
+      select 1 from state_transition where machine = 'attempt' and from_state = old.status and to_state = new.status
+    ) then raise(fail, 'proctor: illegal transition of attempt.status')
+  end;
 end;
 
-create trigger attempt_frozen before update on attempt when new.run_no <> old.run_no or new.ordinal <> old.ordinal
-  or new.attempt <> old.attempt or new.started_at <> old.started_at
+create trigger attempt_frozen before update of run_no, ordinal, attempt, started_at, session_no, lease_id on attempt
+when new.run_no <> old.run_no or new.ordinal <> old.ordinal or new.attempt <> old.attempt or new.started_at <> old.started_at
   or (old.status <> 'suspended' and (new.session_no <> old.session_no or new.lease_id <> old.lease_id)) begin
   select raise(abort, 'proctor: what an attempt was opened with does not change');
 end;
@@ -235,24 +240,16 @@ create trigger attempt_no_delete before delete on attempt begin
   select raise(abort, 'proctor: attempt is append-only, delete is refused');
 end;
 
-create trigger attempt_no_replace before insert on attempt when exists (select 1 from attempt where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt) begin
-  select raise(abort, 'proctor: attempt has this row already, it cannot be replaced');
+create trigger attempt_opens before insert on attempt begin
+  select case
+    when new.status <> 'running' or not exists (
+      select 1 from queue where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and lease_id = new.lease_id and status = 'running'
+    ) then raise(fail, 'proctor: an attempt opens with a claim only')
+    when exists (select 1 from attempt where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt) then raise(fail, 'proctor: attempt has this row already, it cannot be replaced')
+  end;
 end;
 
-create trigger attempt_opens before insert on attempt when new.status <> 'running' or not exists (
-  select 1 from queue where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and lease_id = new.lease_id and status = 'running'
-) begin
-  select raise(abort, 'proctor: an attempt opens with a claim only');
-end;
-
-create trigger attempt_transition before update of status on attempt
-when old.status <> new.status and not exists (
-  select 1 from state_transition where machine = 'attempt' and from_state = old.status and to_state = new.status
-) begin
-  select raise(abort, 'proctor: illegal transition of attempt.status');
-end;
-
-create trigger delivery_frozen before update on delivery when new.outbox_no is not old.outbox_no or new.endpoint is not old.endpoint begin
+create trigger delivery_frozen before update of outbox_no, endpoint on delivery when new.outbox_no is not old.outbox_no or new.endpoint is not old.endpoint begin
   select raise(abort, 'proctor: what a row of delivery was created with does not change');
 end;
 
@@ -275,36 +272,30 @@ when old.status <> new.status and not exists (
   select raise(abort, 'proctor: illegal transition of delivery.status');
 end;
 
-create trigger event_no_delete before delete on event begin
-  select raise(abort, 'proctor: event is append-only, delete is refused');
+create trigger event_appends before insert on event begin
+  select case
+    when new.seq <> 1 + coalesce((select max(seq) from event where run_no = new.run_no), 0) then raise(fail, 'proctor: events are appended in order, each once')
+    when exists (select 1 from event where position = new.position) then raise(fail, 'proctor: event has this row already, it cannot be replaced')
+  end;
 end;
 
-create trigger event_no_replace before insert on event when exists (select 1 from event where position = new.position) or exists (select 1 from event where run_no = new.run_no and seq = new.seq) begin
-  select raise(abort, 'proctor: event has this row already, it cannot be replaced');
+create trigger event_no_delete before delete on event begin
+  select raise(abort, 'proctor: event is append-only, delete is refused');
 end;
 
 create trigger event_no_update before update on event begin
   select raise(abort, 'proctor: event is append-only, update is refused');
 end;
 
-create trigger evidence_in_order before insert on evidence when new.seq > 1 and not exists (
-  select 1 from evidence where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and seq = new.seq - 1
-) begin
-  select raise(abort, 'proctor: evidence is appended in order');
-end;
-
-create trigger evidence_needs_open_attempt before insert on evidence when not exists (
-  select 1 from attempt where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and ended_at is null
-) begin
-  select raise(abort, 'proctor: evidence is appended to an open attempt only');
+create trigger evidence_appends before insert on evidence begin
+  select case
+    when new.seq <> 1 + coalesce((select max(seq) from evidence where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt), 0) then raise(fail, 'proctor: evidence is appended in order, each row once')
+    when not exists (select 1 from attempt where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and ended_at is null) then raise(fail, 'proctor: evidence is appended to an open attempt only')
+  end;
 end;
 
 create trigger evidence_no_delete before delete on evidence begin
   select raise(abort, 'proctor: evidence is append-only, delete is refused');
-end;
-
-create trigger evidence_no_replace before insert on evidence when exists (select 1 from evidence where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt and seq = new.seq) begin
-  select raise(abort, 'proctor: evidence has this row already, it cannot be replaced');
 end;
 
 create trigger evidence_no_update before update on evidence begin
@@ -316,7 +307,7 @@ create trigger execution_no_delete before delete on execution begin
 end;
 
 create trigger execution_no_replace before insert on execution when exists (select 1 from execution where run_no = new.run_no and ordinal = new.ordinal) or exists (select 1 from execution where run_no = new.run_no and case_id = new.case_id and repeat = new.repeat) begin
-  select raise(abort, 'proctor: execution has this row already, it cannot be replaced');
+  select raise(fail, 'proctor: execution has this row already, it cannot be replaced');
 end;
 
 create trigger execution_no_update before update on execution begin
@@ -347,51 +338,49 @@ create trigger outbox_no_update before update on outbox begin
   select raise(abort, 'proctor: outbox is append-only, update is refused');
 end;
 
-create trigger queue_attempt before update of attempt on queue when new.attempt <> old.attempt
-  and not (new.attempt = old.attempt + 1 and old.status in ('pending', 'retry_scheduled') and new.status = 'running') begin
-  select raise(abort, 'proctor: an attempt is counted by a claim only');
+create trigger queue_ends_with_result before delete on queue begin
+  select case
+    when not exists (select 1 from result where run_no = old.run_no and ordinal = old.ordinal) then raise(fail, 'proctor: an execution leaves the queue with its result only')
+  end;
 end;
 
-create trigger queue_ends_with_result before delete on queue when not exists (
-  select 1 from result where run_no = old.run_no and ordinal = old.ordinal
-) begin
-  select raise(abort, 'proctor: an execution leaves the queue with its result only');
-end;
-
-create trigger queue_frozen before update on queue when new.run_no is not old.run_no or new.ordinal is not old.ordinal begin
+create trigger queue_frozen before update of run_no, ordinal on queue when new.run_no is not old.run_no or new.ordinal is not old.ordinal begin
   select raise(abort, 'proctor: what a row of queue was created with does not change');
 end;
 
-create trigger queue_starts_pending before insert on queue when new.status <> 'pending' or new.attempt <> 0
-  or exists (select 1 from result where run_no = new.run_no and ordinal = new.ordinal)
-  or exists (select 1 from queue where run_no = new.run_no and ordinal = new.ordinal) begin
-  select raise(abort, 'proctor: an execution is queued once, pending');
+create trigger queue_starts_pending before insert on queue begin
+  select case
+    when new.status <> 'pending' or new.attempt <> 0
+      or exists (select 1 from result where run_no = new.run_no and ordinal = new.ordinal)
+      or exists (select 1 from queue where run_no = new.run_no and ordinal = new.ordinal) then raise(fail, 'proctor: an execution is queued once, pending')
+  end;
 end;
 
-create trigger queue_transition before update of status on queue
-when old.status <> new.status and not exists (
-  select 1 from state_transition where machine = 'execution' and from_state = old.status and to_state = new.status
-) begin
-  select raise(abort, 'proctor: illegal transition of queue.status');
+create trigger queue_transition before update of status, attempt on queue begin
+  select case
+    when old.status <> new.status and not exists (
+      select 1 from state_transition where machine = 'execution' and from_state = old.status and to_state = new.status
+    ) then raise(fail, 'proctor: illegal transition of queue.status')
+    when new.attempt <> old.attempt and not (new.attempt = old.attempt + 1 and old.status in ('pending', 'retry_scheduled') and new.status = 'running') then raise(fail, 'proctor: an attempt is counted by a claim only')
+  end;
+end;
+
+create trigger result_ends before insert on result begin
+  select case
+    when exists (select 1 from result where run_no = new.run_no and ordinal = new.ordinal) then raise(fail, 'proctor: result has this row already, it cannot be replaced')
+    when not exists (
+      select 1 from queue q join state_transition t on t.machine = 'execution' and t.from_state = q.status and t.to_state = new.status
+      where q.run_no = new.run_no and q.ordinal = new.ordinal and q.attempt = new.attempt
+    ) then raise(fail, 'proctor: a result ends an execution of the queue by a legal transition only')
+  end;
 end;
 
 create trigger result_no_delete before delete on result begin
   select raise(abort, 'proctor: result is append-only, delete is refused');
 end;
 
-create trigger result_no_replace before insert on result when exists (select 1 from result where run_no = new.run_no and ordinal = new.ordinal) begin
-  select raise(abort, 'proctor: result has this row already, it cannot be replaced');
-end;
-
 create trigger result_no_update before update on result begin
   select raise(abort, 'proctor: result is append-only, update is refused');
-end;
-
-create trigger result_transition before insert on result when not exists (
-  select 1 from queue q join state_transition t on t.machine = 'execution' and t.from_state = q.status and t.to_state = new.status
-  where q.run_no = new.run_no and q.ordinal = new.ordinal and q.attempt = new.attempt
-) begin
-  select raise(abort, 'proctor: a result ends an execution of the queue by a legal transition only');
 end;
 
 create trigger run_final before update on run when old.finished_at is not null begin
@@ -465,7 +454,7 @@ create trigger state_transition_no_update before update on state_transition begi
   select raise(abort, 'proctor: state_transition is append-only, update is refused');
 end;
 
-create trigger worker_session_frozen before update on worker_session when new.session_no is not old.session_no or new.session_id is not old.session_id or new.worker is not old.worker or new.host is not old.host or new.boot_id is not old.boot_id or new.pid is not old.pid or new.process_start is not old.process_start or new.started_at is not old.started_at begin
+create trigger worker_session_frozen before update of session_no, session_id, worker, host, boot_id, pid, process_start, started_at on worker_session when new.session_no is not old.session_no or new.session_id is not old.session_id or new.worker is not old.worker or new.host is not old.host or new.boot_id is not old.boot_id or new.pid is not old.pid or new.process_start is not old.process_start or new.started_at is not old.started_at begin
   select raise(abort, 'proctor: what a row of worker_session was created with does not change');
 end;
 

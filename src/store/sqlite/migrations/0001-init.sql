@@ -23,7 +23,7 @@ create table run (
   run_key text unique,
   status text not null,
   gate_status text not null,
-  snapshot_digest text not null references snapshot (digest),
+  snapshot_digest text not null references snapshot (digest) deferrable initially deferred,
   plan_digest text not null,
   cases integer not null,
   repeats integer not null,
@@ -50,7 +50,7 @@ create table run (
 create index run_active on run (run_no) where status in ('pending', 'running', 'finalizing');
 
 create table run_head (
-  run_no integer primary key references run (run_no),
+  run_no integer primary key references run (run_no) deferrable initially deferred,
   event_count integer not null,
   event_hash text not null
 ) strict;
@@ -77,7 +77,7 @@ create table worker_session (
 create index worker_session_live on worker_session (last_seen_at) where ended_at is null;
 
 create table execution (
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   ordinal integer not null,
   case_id text not null,
   repeat integer not null check (repeat > 0),
@@ -103,7 +103,7 @@ create table queue (
   session_no integer,
   lease_until integer,
   primary key (run_no, ordinal),
-  foreign key (run_no, ordinal) references execution (run_no, ordinal),
+  foreign key (run_no, ordinal) references execution (run_no, ordinal) deferrable initially deferred,
   check ((status = 'running') = (lease_id is not null and lease_until is not null and session_no is not null))
 ) strict, without rowid;
 create index queue_pending on queue (run_no, order_key, ordinal) where status = 'pending';
@@ -116,7 +116,7 @@ create table attempt (
   run_no integer not null,
   ordinal integer not null,
   attempt integer not null check (attempt > 0),
-  session_no integer not null references worker_session (session_no),
+  session_no integer not null references worker_session (session_no) deferrable initially deferred,
   lease_id text not null,
   status text not null,
   started_at integer not null,
@@ -126,7 +126,7 @@ create table attempt (
   evidence_count integer,
   seal text,
   primary key (run_no, ordinal, attempt),
-  foreign key (run_no, ordinal) references execution (run_no, ordinal),
+  foreign key (run_no, ordinal) references execution (run_no, ordinal) deferrable initially deferred,
   check ((ended_at is null) = (seal is null)),
   check ((ended_at is null) = (status in ('running', 'suspended')))
 ) strict, without rowid;
@@ -159,7 +159,7 @@ create table result (
 create index result_not_passed on result (run_no, ordinal) where passed = 0;
 
 create table late_evidence (
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   late_seq integer not null,
   ordinal integer not null,
   attempt integer not null,
@@ -173,7 +173,7 @@ create table late_evidence (
 
 create table event (
   position integer primary key,
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   seq integer not null,
   type text not null,
   at integer not null,
@@ -186,7 +186,7 @@ create unique index event_seq on event (run_no, seq);
 
 create table outbox (
   outbox_no integer primary key,
-  run_no integer not null references run (run_no),
+  run_no integer not null references run (run_no) deferrable initially deferred,
   dedupe_key text not null unique,
   type text not null,
   body text not null,
@@ -194,7 +194,7 @@ create table outbox (
 ) strict;
 
 create table delivery (
-  outbox_no integer not null references outbox (outbox_no),
+  outbox_no integer not null references outbox (outbox_no) deferrable initially deferred,
   endpoint text not null,
   status text not null,
   attempts integer not null default 0,
