@@ -114,6 +114,7 @@ const IMPOSSIBLE: readonly (readonly [title: string, change: Tamper, where: stri
   ['the run was created with more repeats', created('repeats', 3), 'run', 'repeats'],
   ['the run was created with more executions', created('total', 25), 'run', 'total'],
   ['an execution was left out', leaveOut, 'result', 'every execution has a result'],
+  ['a case was added', added, 'execution', 'the plan has no such execution'],
   ['a case is another', cell('execution', SIXTH, 'case_id', 'c99'), 'execution', 'case_id'],
   ['a case ran a third time', cell('execution', SIXTH, 'repeat', 3), 'execution', 'repeat'],
   ['a case is in another cluster', cell('execution', SIXTH, 'cluster', 'other'), 'execution', 'cluster'],
@@ -126,6 +127,18 @@ describe('a rewrite with every hash made anew is found by verify alone', () => {
     const { ok, found } = await tampering.verify(completed, (db) => rewrite(db, completed, change));
     const named = found.some((item) => item.where === where && item.what === what);
     expect({ ok, named, found: named ? [] : found }).toEqual({ ok: false, named: true, found: [] });
+  });
+
+  it('when gate, content digest or root are not those of its verdict', async () => {
+    const { completed } = project.runs;
+    const columns = { gate_status: 'inconclusive', content_digest: 'f'.repeat(64), evidence_root: 'f'.repeat(64) };
+    const found: unknown[] = [];
+    for (const [column, value] of Object.entries(columns)) {
+      const change = cell('run', `run_id = '${completed.run_id}'`, column, value);
+      const tamper: Tamper = (db) => rewrite(db, completed, change, ['change', 'completed', 'outbox']);
+      found.push((await tampering.verify(completed, tamper)).found.map((item) => [item.where, item.what]));
+    }
+    expect(found).toEqual([[['verdict', 'gate_status']], [['verdict', 'content_digest']], [['run', 'evidence_root']]]);
   });
 
   it('when it is of a run in progress and leaves its events as they are', async () => {
@@ -188,6 +201,11 @@ function created(column: string, value: string | number): Tamper {
     const members = JSON.parse(String(body)) as object;
     setCell(db, 'event', "type = 'run_created'", 'body', canonicalJson({ ...members, [column]: value }));
   };
+}
+
+function added(db: DatabaseSync): void {
+  const [row] = rowsOf(db, 'execution', `run_no = ${runNoOf(db, project.runs.completed.run_id)}`);
+  addRow(db, 'execution', { ...row, ordinal: 99, case_id: 'c99' });
 }
 
 /** Takes the last execution out of the run, with all that tells of it. */
