@@ -5,6 +5,8 @@ import { Transaction } from './transaction.ts';
 
 interface Job {
   readonly run: (tx: Transaction) => unknown;
+  /** Whether the job ends an attempt: only those count towards the size of a transaction. */
+  readonly ending: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -30,7 +32,8 @@ export interface WriterStatistics {
   longest_wait_ms: number;
 }
 
-const MOST_JOBS = 64;
+const MOST_ENDINGS = 64; // executions in one transaction; the claim that follows them must not split the group
+const MOST_JOBS = 128;
 const MOST_MS = 20; // of work in one transaction, so that the event loop is never held for 50 ms
 
 /**
@@ -52,10 +55,10 @@ export class Writer {
   }
 
   /** Runs the job in the next transaction; resolves when it is durable. */
-  write<T>(run: (tx: Transaction) => T): Promise<T> {
+  write<T>(run: (tx: Transaction) => T, ending = false): Promise<T> {
     if (this.#closed) return Promise.reject(new ProctorError('store_failed', 'the store is closed'));
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run, resolve: resolve as (value: never) => void, reject });
+      this.#queue.push({ run, ending, resolve: resolve as (value: never) => void, reject });
       this.#running ??= this.#drain();
     });
   }
@@ -70,7 +73,7 @@ export class Writer {
     try {
       await nextTurn(); // gather the turn
       while (this.#queue.length > 0) {
-        const jobs = this.#queue.slice(0, MOST_JOBS);
+        const jobs = this.#group();
         const taken = await this.#commit(jobs);
         this.#queue.splice(0, taken);
         if (this.#queue.length === 0) await nextTurn();
@@ -81,6 +84,18 @@ export class Writer {
     } finally {
       this.#running = null;
     }
+  }
+
+  /** The jobs of the next transaction, from the front of the queue. */
+  #group(): Job[] {
+    let endings = 0;
+    const jobs: Job[] = [];
+    for (const job of this.#queue) {
+      endings += job.ending ? 1 : 0;
+      if (endings > MOST_ENDINGS || jobs.length === MOST_JOBS) break;
+      jobs.push(job);
+    }
+    return jobs;
   }
 
   /** Commits a prefix of the jobs and settles them; answers how many. */
