@@ -26,6 +26,7 @@ export async function showProgress(
   const rate = new Rate();
   let plainAt = Number.NEGATIVE_INFINITY;
   let plainShare = -1;
+  let waited = false;
   while (!options.signal.aborted) {
     const progress = await store.progress(options.run_id);
     const now = clock.monotonic();
@@ -34,8 +35,10 @@ export async function showProgress(
     if (output.pinned) output.pin(lines(options.title, progress, rate, waiting, output));
     else {
       const share = Math.floor((ended(progress) / Math.max(1, progress.total)) * 4);
-      if (now - plainAt > PLAIN_EVERY_MS || share !== plainShare) output.note(plain(progress, rate, waiting));
-      if (now - plainAt > PLAIN_EVERY_MS || share !== plainShare) plainAt = now;
+      const due = now - plainAt > PLAIN_EVERY_MS || share !== plainShare || (waiting !== null && !waited);
+      if (due) output.note(plain(progress, rate, waiting));
+      if (due) plainAt = now;
+      waited = waiting !== null;
       plainShare = share;
     }
     await clock.sleep(LOOK_MS, options.signal).catch(() => undefined); // the end of the run ends the show

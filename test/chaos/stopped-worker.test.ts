@@ -10,36 +10,92 @@ const LEASE_MS = 1_000;
 test('a worker that is stopped for longer than its lease loses its executions, and what it writes afterwards is kept apart', {
   timeout: 90_000,
 }, async () => {
-  await using folder = await temporaryFolder('stopped');
-  await using agent = await startAgent({ gate: true });
+  await using exam = await stoppedExam();
+
+  await exam.agent.open(); // the answers lie ready for the stopped worker from here on
+  await using other = exam.start();
+  expect(await endOf(other, 60_000)).toEqual({ code: 0, signal: null });
+  const before = await exam.app.store.run(exam.runId);
+  exam.stopped.kill('SIGCONT');
+
+  await exam.endsAsUndisturbed();
+  expect(await exam.app.store.run(exam.runId)).toEqual(before);
+});
+
+test('what it writes while another worker is at the same executions does not become that one’s', {
+  timeout: 90_000,
+}, async () => {
+  await using exam = await stoppedExam();
+  const { store } = exam.app;
+
+  await exam.agent.release(); // it answers the stopped worker, and holds the answers to the one that takes over
+  await using other = exam.start();
+  await exam.agentHolds(HELD);
+  const taken = await store.attempts(exam.runId, ordinals());
+  exam.stopped.kill('SIGCONT');
+  await eventually('the late writes', 30_000, async () => {
+    const late = await store.lateEvidence(exam.runId, { after: null, limit: 100 });
+    return late.length > 0 || exam.stopped.ended() !== null ? late : null;
+  });
+
+  // They are refused while the successor's attempts are open; its own answers are still to come.
+  const after = await store.attempts(exam.runId, ordinals());
+  expect(taken.map(({ status }) => status).sort()).toEqual([
+    ...Array(HELD).fill('running'),
+    ...Array(HELD).fill('stale'),
+  ]);
+  expect(after.slice(0, taken.length)).toEqual(taken);
+  expect(await store.progress(exam.runId)).toMatchObject({ completed: 0, failed: 0 });
+  await exam.agent.open();
+  expect(await endOf(other, 60_000)).toEqual({ code: 0, signal: null });
+  await exam.endsAsUndisturbed();
+});
+
+/** A run of which one worker holds six executions, waits for the agent, and has been stopped. */
+async function stoppedExam() {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder('stopped'));
+  const agent = stack.use(await startAgent({ gate: true }));
   await writeExam(folder.path, { executions: EXECUTIONS, concurrency: HELD, port: agent.port, external: true });
-  await using app = await openApp(folder.path, folder.file('store'));
+  const app = stack.use(await openApp(folder.path, folder.file('store')));
   const runId = await createExamRun(app, folder.path);
   const at = { cwd: folder.path, environment: storeIn(folder.file('store')) };
-  const work = ['worker', '--run', runId, '--lease-ms', String(LEASE_MS)];
-  await using stopped = startProctor(work, at);
-  await eventually('the first worker waits for six answers', 30_000, async () =>
-    (await agent.state()).held === HELD ? true : null,
-  );
-
+  const start = () => startProctor(['worker', '--run', runId, '--lease-ms', String(LEASE_MS)], at);
+  const agentHolds = (calls: number) =>
+    eventually(`the agent holds ${calls} answers`, 30_000, async () =>
+      (await agent.state()).held === calls ? true : null,
+    );
+  const stopped = stack.use(start());
+  await agentHolds(HELD);
   stopped.kill('SIGSTOP');
-  await agent.open(); // its answers lie ready for it from here on
-  await using other = startProctor(work, at);
-  expect(await endOf(other, 60_000)).toEqual({ code: 0, signal: null });
-  const before = await app.store.run(runId);
-  stopped.kill('SIGCONT');
-  expect(await endOf(stopped, 30_000)).toEqual({ code: 0, signal: null });
+  const owned = stack.move();
+  return {
+    app,
+    agent,
+    runId,
+    stopped,
+    start,
+    agentHolds,
+    /** Lets the stopped worker end by itself and holds the run against one in peace. */
+    async endsAsUndisturbed() {
+      expect(await endOf(stopped, 30_000), stopped.stderr()).toEqual({ code: 0, signal: null });
+      await using peace = await openApp(folder.path, folder.file('peace'));
+      const peaceful = await createExamRun(peace, folder.path);
+      const environment = storeIn(folder.file('peace'));
+      expect((await proctor(['worker', '--run', peaceful], { ...at, environment })).code).toBe(0);
+      const audit = await auditRun(app, runId, await referenceOf(peace, peaceful));
+      expect(audit.violations).toEqual([]);
+      expect(audit).toMatchObject({ reaped: HELD, attempts: EXECUTIONS + HELD, most_losses: 1 });
+      // Four of the six are also graded outside the process: those are refused before they are graded.
+      expect(audit.late_completions).toBeGreaterThan(0);
+      expect(audit.late_evidence).toBeGreaterThan(0);
+      expect(audit.late_completions + audit.late_evidence).toBeLessThanOrEqual(HELD);
+      expect(stopped.stderr()).toBe('');
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
 
-  expect(await app.store.run(runId)).toEqual(before);
-  await using peace = await openApp(folder.path, folder.file('peace'));
-  const peaceful = await createExamRun(peace, folder.path);
-  await proctor(['worker', '--run', peaceful], { ...at, environment: storeIn(folder.file('peace')) });
-  const audit = await auditRun(app, runId, await referenceOf(peace, peaceful));
-  expect(audit.violations).toEqual([]);
-  expect(audit).toMatchObject({ reaped: HELD, attempts: EXECUTIONS + HELD, most_losses: 1 });
-  // Six answers came at once, four of them for cases that another process grades: those are refused before they are graded.
-  expect(audit.late_completions).toBeGreaterThan(0);
-  expect(audit.late_evidence).toBeGreaterThan(0);
-  expect(audit.late_completions + audit.late_evidence).toBeLessThanOrEqual(HELD);
-  expect(stopped.stderr()).toBe('');
-});
+function ordinals(): number[] {
+  return Array.from({ length: EXECUTIONS }, (_, ordinal) => ordinal);
+}
