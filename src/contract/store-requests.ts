@@ -46,9 +46,12 @@ export interface ClaimRequest {
   readonly run_ids: readonly string[] | null;
   /** Most executions to claim now. */
   readonly capacity: number;
-  /** How many this session holds already. */
-  readonly held: number;
   readonly lease_ms: number;
+  /**
+   * Leases that an execution may lose. One that has lost as many is on its last try and has a session to itself, so that it
+   * answers for its own doing only: it may have lost the others beside a neighbour that kills its worker.
+   */
+  readonly max_losses: number;
 }
 
 /** A claimed execution: the fence and what the attempt needs. */
@@ -119,6 +122,8 @@ export interface ReapRequest {
   readonly limit: number;
   /** Leases that an execution may lose before it ends `failed`, fault infrastructure. */
   readonly max_losses: number;
+  /** The wait after each loss, in milliseconds: a machine in trouble must not spend all losses in a second. */
+  readonly backoff: { readonly base_ms: number; readonly cap_ms: number };
 }
 
 /** A lease that the reaper took; when the losses are spent the execution must be ended by `complete`-like evidence. */

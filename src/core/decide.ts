@@ -1,7 +1,7 @@
 import type { Profile } from '../contract/profile.ts';
 import type { AttemptEnd, Fault, TerminalStatus } from '../contract/state.ts';
 import type { FailureCounts } from '../contract/store.ts';
-import { backoffMs } from './backoff.ts';
+import { type BackoffPolicy, backoffMs } from './backoff.ts';
 
 /** A failed attempt: whose fault, whether time ran out, and what the other side asked to wait. */
 export interface Failure {
@@ -17,6 +17,9 @@ export type Decision =
 
 /** Leases that an execution may lose before it ends `failed`, fault infrastructure (CONTRACTS, states). */
 export const MAX_LEASE_LOSSES = 5;
+
+/** What an execution waits for after a lost lease: not long after the first, which is mostly a worker that was stopped. */
+export const LEASE_LOSS_BACKOFF: BackoffPolicy = { base_ms: 250, cap_ms: 30_000 };
 
 /** What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request. */
 export function decide(

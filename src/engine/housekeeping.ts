@@ -1,6 +1,6 @@
 import { ProctorError } from '../contract/problem.ts';
 import type { RunRow, Store } from '../contract/store.ts';
-import { MAX_LEASE_LOSSES } from '../core/decide.ts';
+import { LEASE_LOSS_BACKOFF, MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { isDead } from '../lib/host.ts';
 import { Lru } from '../lib/lru.ts';
 import type { AttemptDeps } from './attempt.ts';
@@ -54,6 +54,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
           dead_sessions: await deadSessions(deps.store, options),
           limit: REAP_BATCH,
           max_losses: MAX_LEASE_LOSSES,
+          backoff: LEASE_LOSS_BACKOFF,
         });
         if (taken.length > 0) options.changed();
         options.sharers((await deps.store.liveSessions(clock.now() - options.lease_ms)).length);

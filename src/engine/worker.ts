@@ -1,5 +1,6 @@
 import { type ErrorCode, ProctorError } from '../contract/problem.ts';
 import type { Claim, Fence, RunRow } from '../contract/store.ts';
+import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { linkedSignal } from '../lib/abort.ts';
 import { thisProcess } from '../lib/host.ts';
 import { newId } from '../lib/id.ts';
@@ -104,8 +105,8 @@ export class Worker {
         session_id,
         run_ids,
         capacity,
-        held: this.#held.size,
         lease_ms: this.#options.lease_ms,
+        max_losses: MAX_LEASE_LOSSES,
       });
       for (const claim of claims) void this.#work(claim);
       return claims.length;

@@ -165,6 +165,10 @@ export function storeEndings(open: OpenHarness): void {
       retry_scheduled: 1,
       next_retry_reason: 'lease_lost',
     });
+    // The first loss waits for 50 to 100 ms.
+    harness.advance(49);
+    expect(await scene.claim()).toEqual([]);
+    harness.advance(51);
     expect(await scene.claimOne()).toMatchObject({
       attempt: 2,
       failures: { agent: 0, infrastructure: 0, grader: 0, lease: 1 },
@@ -186,6 +190,7 @@ export function storeEndings(open: OpenHarness): void {
     const { store, harness } = scene;
     const lost = await scene.claimOne();
     await scene.reap(['wse_1']);
+    harness.advance(100);
     const now = await scene.claimOne();
     expect(now).toMatchObject({ ordinal: lost.ordinal, attempt: 2 });
     const late = completion(lost, { evidence: [envelope('late')], content: 'late' });
@@ -216,6 +221,7 @@ export function storeEndings(open: OpenHarness): void {
     for (let losses = 1; losses <= 2; losses += 1) {
       await scene.claimOne();
       expect((await scene.reap(['wse_1'], 2)).map((one) => one.ended)).toEqual([false]);
+      scene.harness.advance(200);
     }
     await scene.claimOne();
     expect((await scene.reap(['wse_1'], 2)).map((one) => one.ended)).toEqual([true]);

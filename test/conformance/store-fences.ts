@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EvidenceRow } from '../../src/contract/store.ts';
+import type { Claim, EvidenceRow } from '../../src/contract/store.ts';
 import {
   completion,
   envelope,
@@ -99,6 +99,51 @@ export function storeFences(open: OpenHarness): void {
     await scene.store.touchSession('wse_1');
     scene.harness.advance(-50);
     expect(await scene.claim()).toHaveLength(1);
+  });
+
+  it('an execution on its last try has a session to itself, and busy sessions run dry for it after a lease', async () => {
+    await using scene = await Scene.open(open, { cases: 4, repeats: 1, concurrency: 4 }, 4);
+    const { store, harness } = scene;
+    const lose = async (claims: readonly Claim[]) => {
+      expect(await scene.reap(['wse_lost'], 2)).toHaveLength(claims.length);
+      harness.advance(200);
+    };
+    await store.openSession(newSession('wse_lost'));
+    const lost = { session_id: 'wse_lost', max_losses: 2, capacity: 2 };
+    await lose(await scene.claim(lost));
+    await lose(await scene.claim(lost));
+    // Two are on their last try; a session that holds something takes neither, nor is it kept from other work at first.
+    const busy = { capacity: 1, max_losses: 2 };
+    const [first] = await scene.claim({ ...busy, session_id: 'wse_1' });
+    expect(first?.failures.lease).toBe(2);
+    expect(await scene.claim(busy)).toEqual([]);
+    await store.openSession(newSession('wse_2'));
+    const idle = { ...busy, session_id: 'wse_2' };
+    const [second] = await scene.claim({ ...idle, run_ids: [] });
+    expect(second).toBeUndefined();
+    const [last] = await scene.claim({ ...idle, capacity: 4 });
+    expect(last?.failures.lease).toBe(2);
+    if (!first || !last) throw new Error('both should have been claimed');
+    await store.complete(completion(first));
+    expect((await scene.claim({ ...busy, capacity: 4 })).map((claim) => claim.failures.lease)).toEqual([0, 0]);
+    await store.complete(completion(last));
+  });
+
+  it('a busy session takes other work while a last try waits, but for one lease only', async () => {
+    await using scene = await Scene.open(open, { cases: 4, repeats: 1, concurrency: 4 }, 4);
+    const { store, harness } = scene;
+    const one = { capacity: 1, max_losses: 1 };
+    await store.openSession(newSession('wse_lost'));
+    const [held] = await scene.claim(one);
+    await scene.claim({ ...one, session_id: 'wse_lost' });
+    await scene.reap(['wse_lost'], 1);
+    harness.advance(100);
+    expect((await scene.claim(one)).map((claim) => claim.failures.lease)).toEqual([0]);
+    harness.advance(LEASE_MS);
+    expect(await scene.claim(one)).toEqual([]);
+    for (const holder of await store.attempts('run_1', [held?.ordinal ?? 0, 2]))
+      if (holder.status === 'running') await store.complete(completion({ ...holder, run_id: 'run_1' }));
+    expect((await scene.claim({ ...one, capacity: 4 })).map((claim) => claim.failures.lease)).toEqual([1]);
   });
 
   it('retries that are due come first, in the order they became due', async () => {

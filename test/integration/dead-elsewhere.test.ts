@@ -31,8 +31,8 @@ test('leases of a session on another host are waited for, the wait is told with 
     session_id: 'wse_elsewhere',
     run_ids: [runId],
     capacity: HELD,
-    held: 0,
     lease_ms: LEASE_MS,
+    max_losses: 5,
   });
   expect(claims.length).toBe(HELD);
   const [holder] = await store.holders(runId);
@@ -75,7 +75,7 @@ test('leases of a dead process on this host are taken over at once', async () =>
   await materializeWindow(store, app.artifacts, run);
   // This very pid in an earlier life: the number is taken again, the start time tells them apart.
   await store.openSession({ ...thisProcess(), session_id: 'wse_before', worker: 'before', process_start: '1' });
-  await store.claim({ session_id: 'wse_before', run_ids: [runId], capacity: HELD, held: 0, lease_ms: 600_000 });
+  await store.claim({ session_id: 'wse_before', run_ids: [runId], capacity: HELD, lease_ms: 600_000, max_losses: 5 });
 
   const resumed = await proctor(['resume', runId, '--json', '--quiet'], {
     cwd: folder.path,

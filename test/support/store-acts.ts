@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { AttemptEnd, Fault, TerminalStatus } from '../../src/contract/state.ts';
-import type { Completion, EvidenceRow, Fence, Store } from '../../src/contract/store.ts';
+import type { Claim, Completion, EvidenceRow, Fence, Store } from '../../src/contract/store.ts';
 import { completion, envelope, type FakeClock, failureRow, finding, plain, planned } from './store-fixture.ts';
+import { LOSS_BACKOFF } from './store-harness.ts';
 import type { StoreModel } from './store-model.ts';
+import { predictClaim } from './store-model-claim.ts';
 
 /** The runs that a model starts with, and its worker sessions. */
 export const RUN_IDS = ['run_a', 'run_b'] as const;
@@ -62,27 +64,37 @@ export function completing(model: StoreModel, fence: Fence, end: number, passed:
 export async function claim(
   model: StoreModel,
   { store }: Real,
-  args: { session: string; runs: string[] | null; capacity: number; lease_ms: number },
+  args: { session: string; runs: string[] | null; capacity: number; lease_ms: number; max_losses: number },
 ): Promise<Answers> {
   const request = {
     session_id: args.session,
     run_ids: args.runs,
     capacity: args.capacity,
-    held: 0,
     lease_ms: args.lease_ms,
+    max_losses: args.max_losses,
   };
   const claims = await store.claim(request);
   const leases = new Map(claims.map((one) => [one.run_id, one.lease_id]));
   for (const lease of leases.values())
     assert.ok(!model.tokens.some((one) => one.lease_id === lease), `lease ${lease} was given before`);
-  const expected = model.claim(request, leases);
+  const expected = predictClaim(model, request, leases);
   const order = (one: Fence) => `${one.run_id} ${one.ordinal}`;
   const sorted = <T extends Fence>(all: readonly T[]) => all.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
   return [
     sorted(claims),
     sorted(expected),
-    claims.length === 0 ? 'none' : claims.some((one) => one.kept.length > 0) ? 'kept' : 'some',
+    claims.length === 0
+      ? 'none'
+      : claims.some((one) => one.kept.length > 0)
+        ? 'kept'
+        : alone(claims, args.max_losses)
+          ? 'alone'
+          : 'some',
   ];
+}
+
+function alone([claim]: readonly Claim[], maxLosses: number): boolean {
+  return claim !== undefined && claim.failures.lease >= maxLosses && maxLosses > 0;
 }
 
 /** Brings a run near its end, so that short sequences reach finalization, cancellation and failure with work in hand too. */
@@ -97,7 +109,13 @@ export async function workOff(
   const rows = planned(from, run.total - from);
   assert.equal(await store.materialize(args.run, from, rows), model.materialize(args.run, from, rows));
   for (const session of SESSION_IDS) {
-    const [claims, expected] = await claim(model, real, { session, runs: [args.run], capacity: 4, lease_ms: 100 });
+    const [claims, expected] = await claim(model, real, {
+      session,
+      runs: [args.run],
+      capacity: 4,
+      lease_ms: 100,
+      max_losses: 2,
+    });
     assert.deepEqual(plain(claims), plain(expected));
   }
   if (args.interrupt === 'cancel')
@@ -123,6 +141,26 @@ export async function workOff(
   return [0, 0];
 }
 
+/** Takes all leases of a session, waits, and claims twice for another: what was lost is on its last try. */
+export async function loseAndClaim(
+  model: StoreModel,
+  real: Real,
+  args: { lost: string; session: string; capacity: number; wait: number; lease_ms: number },
+): Promise<Answers> {
+  const { lost, session, capacity, wait, lease_ms } = args;
+  const asked = { runs: null, capacity, lease_ms };
+  const answers = [
+    await claim(model, real, { ...asked, session: lost, capacity: 2, max_losses: 5 }),
+    await reap(model, real, { dead: [lost], limit: 4, max_losses: 5 }),
+  ];
+  real.clock.advance(wait);
+  model.tick(wait);
+  answers.push(await claim(model, real, { ...asked, session, max_losses: 1 }));
+  answers.push(await claim(model, real, { ...asked, session, max_losses: 1 }));
+  for (const [answer, expected] of answers) assert.deepEqual(plain(answer), plain(expected));
+  return answers.find((answer) => answer[2] === 'alone') ?? [0, 0, 'other'];
+}
+
 /** Two finalizers at once: one of them at most is the first. */
 export async function finalize(model: StoreModel, { store }: Real, id: string): Promise<Answers> {
   const answers = await Promise.all([store.finalize(id, VERDICT), store.finalize(id, VERDICT)]);
@@ -135,7 +173,7 @@ export async function reap(
   { store }: Real,
   args: { dead: readonly string[]; limit: number; max_losses: number },
 ): Promise<Answers> {
-  const request = { dead_sessions: args.dead, limit: args.limit, max_losses: args.max_losses };
+  const request = { dead_sessions: args.dead, limit: args.limit, max_losses: args.max_losses, backoff: LOSS_BACKOFF };
   const allowed = model.reapable(request);
   const taken = await store.reap(request);
   assert.equal(taken.length, Math.min(args.limit, allowed.length), 'as many as may be taken, up to the limit');

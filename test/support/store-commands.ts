@@ -8,6 +8,7 @@ import {
   completing,
   finalize,
   fresh,
+  loseAndClaim,
   type Real,
   RUN_IDS,
   reap,
@@ -58,6 +59,7 @@ const WEIGHTED: readonly (readonly [number, fc.Arbitrary<ModelCommand>])[] = [
         runs: fc.option(fc.subarray([...RUN_IDS])),
         capacity: fc.integer({ min: 0, max: 4 }),
         lease_ms,
+        max_losses: fc.constantFrom(1, 1, 2, 5),
       }),
       claim,
     ),
@@ -88,12 +90,12 @@ const WEIGHTED: readonly (readonly [number, fc.Arbitrary<ModelCommand>])[] = [
       'evidence',
       fc.record({ token, rows: fc.integer({ min: 0, max: 3 }), again: fc.boolean() }),
       async (model, { store }, args, fence) => {
-        const stood = model.held(fence)?.last().evidence ?? [];
-        const rows =
-          args.again && stood.length > 0
-            ? stood.slice(-Math.max(1, args.rows))
-            : Array.from({ length: args.rows }, () => fresh(model, 'finding'));
-        return [await store.appendEvidence(fence, rows), model.appendEvidence(fence, rows)];
+        const rows = Array.from({ length: args.rows }, () => fresh(model, 'finding'));
+        const once = [await store.appendEvidence(fence, rows), model.appendEvidence(fence, rows)] as const;
+        if (!args.again) return once;
+        assert.equal(once[0], once[1]);
+        const longer = model.held(fence)?.last().evidence.slice(-2) ?? rows;
+        return [await store.appendEvidence(fence, longer), model.appendEvidence(fence, longer)];
       },
     ),
   ],
@@ -217,6 +219,20 @@ const WEIGHTED: readonly (readonly [number, fc.Arbitrary<ModelCommand>])[] = [
       if (args.close > 0) return [(await store.touchSession(args.session)) ?? 0, model.touchSession(args.session) ?? 0];
       return [(await store.closeSession(args.session)) ?? 0, model.closeSession(args.session) ?? 0];
     }),
+  ],
+  [
+    1,
+    command(
+      'lose and claim',
+      fc.record({
+        lost: session,
+        session,
+        capacity: fc.integer({ min: 0, max: 4 }),
+        wait: fc.constantFrom(0, 100, 300),
+        lease_ms,
+      }),
+      loseAndClaim,
+    ),
   ],
   [
     1,

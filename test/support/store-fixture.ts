@@ -170,8 +170,8 @@ export async function workOff(store: Store, runId: string, sessionId: string): P
       session_id: sessionId,
       run_ids: [runId],
       capacity: 64,
-      held: 0,
       lease_ms: 30_000,
+      max_losses: 5,
     });
     if (claims.length === 0) return;
     await Promise.all(claims.map((claim) => store.complete(completion(claim))));

@@ -16,6 +16,9 @@ export type OpenHarness = () => Promise<StoreHarness>;
 
 export const LEASE_MS = 1_000;
 
+/** What a lost lease waits for in the scenes: 50 to 100 ms, doubling. */
+export const LOSS_BACKOFF = { base_ms: 100, cap_ms: 1_000 };
+
 /** A store with session `wse_1` and run `run_1`, of which `queued` executions are materialized; its invariants are checked at the end. */
 export class Scene implements AsyncDisposable {
   readonly harness: StoreHarness;
@@ -35,7 +38,7 @@ export class Scene implements AsyncDisposable {
   }
 
   claim(change: Partial<ClaimRequest> = {}): Promise<Claim[]> {
-    const request = { session_id: 'wse_1', run_ids: null, capacity: 64, held: 0, lease_ms: LEASE_MS };
+    const request = { session_id: 'wse_1', run_ids: null, capacity: 64, lease_ms: LEASE_MS, max_losses: 5 };
     return this.store.claim({ ...request, ...change });
   }
 
@@ -62,7 +65,7 @@ export class Scene implements AsyncDisposable {
 
   /** Reaps with nobody known dead. */
   reap(dead_sessions: readonly string[] = [], max_losses = 5, limit = 100) {
-    return this.store.reap({ dead_sessions, limit, max_losses });
+    return this.store.reap({ dead_sessions, limit, max_losses, backoff: LOSS_BACKOFF });
   }
 
   /** Every scenario ends here: nothing is out of order, everything recomputes. */

@@ -10,7 +10,7 @@ import { ModelRun } from './store-model-run.ts';
 export interface ModelCheck {
   /** Sequences of commands to draw. */
   readonly runs: number;
-  readonly seed?: number;
+  readonly seed: number;
   /** Report the first failure as it was drawn, without making it smaller. */
   readonly quick?: boolean;
   readonly open: (clock: FakeClock) => Store;
@@ -32,7 +32,7 @@ export async function checkAgainstModel(options: ModelCheck): Promise<ReadonlySe
     await fc.asyncModelRun(() => ({ model, real }), commands);
     await compare(real.store, model);
   });
-  const { runs, seed = Number(process.env['PROCTOR_MODEL_SEED'] ?? Date.now() % 2 ** 31), quick = false } = options;
+  const { runs, seed, quick = false } = options;
   await fc.assert(property, { numRuns: runs, seed, endOnFailure: quick });
   return seen;
 }

@@ -168,6 +168,18 @@ export class ModelRun {
     return this.executions.filter((item) => item.result === null && item.status === status);
   }
 
+  /** What a session holds of the run. */
+  heldBy(sessionId: string): ModelExecution[] {
+    return this.queued('running').filter((item) => item.lease?.session_id === sessionId);
+  }
+
+  /** Retries that are due, in the order they became so. */
+  due(now: number): ModelExecution[] {
+    return this.queued('retry_scheduled')
+      .filter((item) => item.available_at <= now)
+      .sort((a, b) => a.available_at - b.available_at || a.ordinal - b.ordinal);
+  }
+
   /** True when there is something to claim at that instant. */
   claimable(now: number): boolean {
     return this.queued('pending').length > 0 || this.queued('retry_scheduled').some((item) => item.available_at <= now);

@@ -1,6 +1,4 @@
 import type {
-  Claim,
-  ClaimRequest,
   Completion,
   EvidenceRow,
   Fence,
@@ -10,6 +8,7 @@ import type {
   RetryLater,
   WriteResult,
 } from '../../src/contract/store.ts';
+import { backoffMs } from '../../src/core/backoff.ts';
 import { executionContent } from '../../src/core/evidence.ts';
 import { CANCELLED, type ModelExecution, type ModelRun, sameRows } from './store-model-run.ts';
 
@@ -40,8 +39,13 @@ export class StoreModel {
 
   /** The instant of the next write. */
   instant(): number {
-    this.#now = Math.max(this.#now, this.#wall);
+    this.#now = this.look();
     return this.#now;
+  }
+
+  /** The instant that a write would have now. */
+  look(): number {
+    return Math.max(this.#now, this.#wall);
   }
 
   run(runId: string): ModelRun {
@@ -86,32 +90,6 @@ export class StoreModel {
     run.status = 'running';
     run.started_at = now;
     run.tell(now, 'run_started');
-  }
-
-  /** Predicts a claim; `leases` gives the lease id that the store made up for a run. */
-  claim(request: ClaimRequest, leases: ReadonlyMap<string, string>): Claim[] {
-    const claims: Claim[] = [];
-    const open = [...this.runs.values()].filter((run) => run.status === 'running' && run.cancel_requested_at === null);
-    const asked = open.filter((run) => request.run_ids === null || request.run_ids.includes(run.run_id));
-    // A claim that could find nothing is only a look: it has no instant.
-    if (!asked.some((run) => run.claimable(Math.max(this.#now, this.#wall)))) return claims;
-    const now = this.instant();
-    const runs = asked.sort((a, b) => a.pass() - b.pass() || a.number - b.number);
-    for (const run of runs) {
-      const take = Math.min(request.capacity - claims.length, this.#share(run, request, now));
-      if (take <= 0) continue;
-      const due = run
-        .queued('retry_scheduled')
-        .filter((item) => item.available_at <= now)
-        .sort((a, b) => a.available_at - b.available_at || a.ordinal - b.ordinal);
-      const fresh = run.queued('pending').sort((a, b) => a.order_key - b.order_key || a.ordinal - b.ordinal);
-      for (const item of [...due, ...fresh].slice(0, take)) {
-        const lease_id = leases.get(run.run_id) ?? `run ${run.run_id} should have been claimed from`;
-        claims.push(item.open(run, now, request, lease_id));
-      }
-    }
-    this.tokens.push(...claims);
-    return claims;
   }
 
   heartbeat(sessionId: string, leaseMs: number, fences: readonly Fence[]): HeartbeatAnswer {
@@ -212,7 +190,8 @@ export class StoreModel {
       item.end(run, now, { ...end, passed: false, content });
     } else {
       item.failures.lease += 1;
-      item.setAside('retry_scheduled', now);
+      const wait = backoffMs(request.backoff, item.failures.lease, `${run.run_id}/${item.ordinal}/${fence.attempt}`);
+      item.setAside('retry_scheduled', now + wait);
     }
     return { ...fence, ended };
   }
@@ -286,12 +265,5 @@ export class StoreModel {
     const item = this.runs.get(fence.run_id)?.executions[fence.ordinal];
     if (item?.status !== 'running' || item.lease === null) return null;
     return item.attempts.length === fence.attempt && item.lease.lease_id === fence.lease_id ? item : null;
-  }
-
-  #share(run: ModelRun, { session_id, lease_ms }: ClaimRequest, now: number): number {
-    const leased = run.queued('running');
-    const own = leased.filter((item) => item.lease?.session_id === session_id).length;
-    const live = [...this.sessions.values()].filter((one) => !one.ended && one.last_seen_at > now - lease_ms).length;
-    return Math.min(run.concurrency - leased.length, Math.ceil(run.concurrency / Math.max(1, live)) - own);
   }
 }

@@ -81,14 +81,38 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   {
     name: 'a claim takes retries that are not due',
     within: DUE,
-    find: 'q.available_at <= ?2 order by q.available_at',
-    replace: '?2 is not null order by q.available_at',
+    find: '< ?4 and q.available_at <= ?2 order by q.available_at',
+    replace: '< ?4 and ?2 is not null order by q.available_at',
   },
   {
     name: 'a claim leaves a retry that is due just now',
     within: DUE,
-    find: 'q.available_at <= ?2 order by q.available_at',
-    replace: 'q.available_at < ?2 order by q.available_at',
+    find: '< ?4 and q.available_at <= ?2 order by q.available_at',
+    replace: '< ?4 and q.available_at < ?2 order by q.available_at',
+  },
+  {
+    name: 'a claim takes a last try among others',
+    within: 'q.lease_losses < ?4',
+    find: 'q.lease_losses < ?4',
+    replace: '?4 is not null',
+  },
+  {
+    name: 'a claim takes others beside a last try',
+    within: 'as losses',
+    find: 'max(iif(session_no = ?1, lease_losses, 0))',
+    replace: '0',
+  },
+  {
+    name: 'a claim takes a last try beside others',
+    within: 'as losses',
+    find: 'sum(session_no = ?1) as own',
+    replace: '0 as own',
+  },
+  {
+    name: 'a last try is claimed before its time',
+    within: DUE,
+    find: '>= ?4 and q.available_at <= ?2',
+    replace: '>= ?4 and ?2 is not null',
   },
   {
     name: 'a claim does not raise the attempt',

@@ -70,10 +70,10 @@ async function completedRun(app: App, folder: string): Promise<string> {
     session_id: ghost,
     run_ids: [runId],
     capacity: 2,
-    held: 0,
     lease_ms: GHOST_LEASE_MS,
+    max_losses: 5,
   });
-  await app.store.reap({ dead_sessions: [ghost], limit: 10, max_losses: 5 });
+  await app.store.reap({ dead_sessions: [ghost], limit: 10, max_losses: 5, backoff: { base_ms: 0, cap_ms: 0 } });
   const late: EvidenceRow[] = [
     { kind: 'envelope', body: '', artifact: await app.artifacts.put(canonicalJson({ envelope: 'l'.repeat(17_000) })) },
   ];
@@ -134,8 +134,8 @@ async function startedByGhost(
     session_id: ghost,
     run_ids: [runId],
     capacity: 3,
-    held: 0,
     lease_ms: GHOST_LEASE_MS,
+    max_losses: 5,
   });
   await act(ghost, claims);
   return { runId };

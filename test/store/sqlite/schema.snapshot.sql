@@ -198,11 +198,13 @@ create unique index event_seq on event (run_no, seq);
 
 create unique index execution_case on execution (run_no, case_id, repeat);
 
+create index queue_lost on queue (run_no, lease_losses, available_at) where status = 'retry_scheduled' and lease_losses > 0;
+
 create index queue_pending on queue (run_no, order_key, ordinal) where status = 'pending';
 
 create index queue_retry on queue (run_no, available_at) where status = 'retry_scheduled';
 
-create index queue_running on queue (run_no, session_no, ordinal) where status = 'running';
+create index queue_running on queue (run_no, session_no, lease_losses) where status = 'running';
 
 create index queue_waiting on queue (run_no, available_at) where status = 'waiting';
 

@@ -18,7 +18,7 @@ it('a write that fails does not void those that it was to be committed with', as
   await store.openSession(newSession('wse_1'));
   await store.createRun(newRun('run_1'));
   await store.materialize('run_1', 0, planned(0, 2));
-  const claims = await store.claim({ session_id: 'wse_1', run_ids: null, capacity: 2, held: 0, lease_ms: 1_000 });
+  const claims = await store.claim({ session_id: 'wse_1', run_ids: null, capacity: 2, lease_ms: 1_000, max_losses: 5 });
   const [one, two] = claims.map((claim) => completion(claim));
   if (!one || !two) throw new Error('two should have been claimed');
   const [twin] = planned(2, 1);
