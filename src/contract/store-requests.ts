@@ -46,6 +46,11 @@ export interface ClaimRequest {
   readonly run_ids: readonly string[] | null;
   /** Most executions to claim now. */
   readonly capacity: number;
+  /**
+   * How many more than its concurrency a run may have leased while this is the only live session, which keeps the concurrency
+   * by itself: so a slot that falls free need not wait for a claim.
+   */
+  readonly ahead: number;
   readonly lease_ms: number;
   /**
    * Leases that an execution may lose. One that has lost as many is on its last try and has a session to itself, so that it

@@ -81,6 +81,8 @@ export class PlanCases {
 /** Everything a worker needs for the executions of one run: the frozen profile, its cases, and its plug-ins, opened once. */
 export class RunContext implements AsyncDisposable {
   readonly run_id: string;
+  /** Most executions of the run at once, over all workers. */
+  readonly concurrency: number;
   readonly snapshot: Snapshot;
   readonly cases: PlanCases;
   readonly agent: Agent;
@@ -96,6 +98,7 @@ export class RunContext implements AsyncDisposable {
     pacer: Pacer | null,
   ) {
     this.run_id = run.run_id;
+    this.concurrency = run.concurrency;
     this.snapshot = snapshot;
     this.cases = cases;
     this.agent = agent;

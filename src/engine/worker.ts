@@ -4,9 +4,10 @@ import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { linkedSignal } from '../lib/abort.ts';
 import { thisProcess } from '../lib/host.ts';
 import { newId } from '../lib/id.ts';
-import { type AttemptDeps, cancelledEnding, executeAttempt, LeaseLost } from './attempt.ts';
+import { type AttemptDeps, cancelledEnding, type Ending, executeAttempt, LeaseLost } from './attempt.ts';
 import { keepHouse } from './housekeeping.ts';
 import { RunContext } from './run-context.ts';
+import { ClaimAhead, Slots } from './slots.ts';
 
 /** How a worker works and for which runs. */
 export interface WorkerOptions {
@@ -37,6 +38,8 @@ export class Worker {
   readonly session_id: string;
   readonly #deps: AttemptDeps;
   readonly #options: WorkerOptions;
+  readonly #slots: Slots;
+  readonly #ahead = new ClaimAhead();
   readonly #held = new Map<string, { claim: Claim; abort: (reason: unknown) => void }>();
   readonly #contexts = new Map<string, RunContext>();
   readonly #refused = new Set<string>();
@@ -48,6 +51,7 @@ export class Worker {
   constructor(deps: AttemptDeps, options: WorkerOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#slots = new Slots(options.concurrency);
     this.session_id = newId('wse', deps.clock.now());
   }
 
@@ -100,14 +104,17 @@ export class Worker {
     const run_ids = await this.#serve();
     if (capacity === 0 || run_ids.length === 0) return 0;
     const { session_id } = this;
+    const asked = this.#deps.clock.monotonic();
     try {
       const claims = await this.#deps.store.claim({
         session_id,
         run_ids,
         capacity,
+        ahead: 2 * this.#enough(),
         lease_ms: this.#options.lease_ms,
         max_losses: MAX_LEASE_LOSSES,
       });
+      if (claims.length > 0) this.#ahead.claimed(this.#deps.clock.monotonic() - asked);
       for (const claim of claims) void this.#work(claim);
       return claims.length;
     } catch (error) {
@@ -159,7 +166,7 @@ export class Worker {
     this.#held.set(key, { claim, abort: linked.abort });
     try {
       if (context === undefined) throw new Error(`run ${claim.run_id} is not open here`);
-      const ending = await executeAttempt(this.#deps, context, claim, linked.signal);
+      const ending = await this.#execute(context, claim, linked.signal);
       this.#held.delete(key); // from here on the slot is free: the claim that fills it shares the write's commit
       await this.#write(() =>
         ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry),
@@ -171,6 +178,17 @@ export class Worker {
       else if (!(error instanceof LeaseLost)) this.#fail(error);
     }
     this.#wake();
+  }
+
+  async #execute(context: RunContext, claim: Claim, signal: AbortSignal): Promise<Ending> {
+    await this.#slots.take(claim.run_id, context.concurrency, signal);
+    const started = this.#deps.clock.monotonic();
+    try {
+      return await executeAttempt(this.#deps, context, claim, signal);
+    } finally {
+      this.#ahead.worked(this.#deps.clock.monotonic() - started);
+      this.#slots.leave(claim.run_id);
+    }
   }
 
   async #write(write: () => Promise<unknown>): Promise<void> {
@@ -186,14 +204,22 @@ export class Worker {
   }
 
   #room(): number {
-    if (this.#writes >= WRITES_AHEAD) return 0;
-    return Math.max(0, this.#options.concurrency - this.#held.size);
+    const enough = this.#enough();
+    if (this.#writes >= WRITES_AHEAD || this.#slots.waiting > enough) return 0;
+    return Math.max(0, this.#options.concurrency + 2 * enough - this.#held.size);
+  }
+
+  /** How many executions should wait for a slot: the runs' own concurrency may leave fewer slots than this process has. */
+  #enough(): number {
+    let most = 0;
+    for (const { concurrency } of this.#contexts.values()) most += concurrency;
+    return this.#ahead.enough(Math.min(this.#options.concurrency, most));
   }
 
   async #pause(woken: Promise<void>): Promise<void> {
-    using timer = linkedSignal(this.#stop.signal);
-    await Promise.race([woken, this.#deps.clock.sleep(IDLE_MS, timer.signal).catch(() => undefined)]); // an aborted sleep is a wake-up
-    timer.abort(undefined);
+    const timer = setTimeout(() => this.#wake(), IDLE_MS);
+    await woken;
+    clearTimeout(timer);
   }
 
   /** True when the runs that were asked for have all ended; a worker without a list goes on for ever. */
@@ -205,6 +231,7 @@ export class Worker {
 
   /** Lets the attempts in hand finish within the drain time, then gives the rest back. */
   async #drain(): Promise<void> {
+    this.#slots.refuse(new Draining());
     const until = this.#deps.clock.monotonic() + (this.#fatal === null ? this.#options.drain_ms : 0);
     while ((this.#held.size > 0 || this.#writes > 0) && this.#fatal === null && this.#deps.clock.monotonic() < until) {
       await this.#pause(

@@ -83,6 +83,19 @@ export function storeFences(open: OpenHarness): void {
     expect(await scene.claim()).toHaveLength(2);
   });
 
+  it('a session that is alone may hold more than the concurrency, to have it at hand; a second one ends that', async () => {
+    await using scene = await Scene.open(open, { cases: 9, repeats: 1, concurrency: 4 }, 9);
+    const { store } = scene;
+    expect(await scene.claim({ ahead: 2 })).toHaveLength(6);
+    expect(await scene.claim({ ahead: 2 })).toHaveLength(0);
+    await store.openSession(newSession('wse_2'));
+    expect(await scene.claim({ ahead: 2, session_id: 'wse_2' })).toHaveLength(0);
+    for (const held of await store.attempts('run_1', [0, 1, 2, 3]))
+      await store.complete(completion({ ...held, run_id: 'run_1' }));
+    expect(await scene.claim({ ahead: 2, session_id: 'wse_2' })).toHaveLength(2);
+    expect(await scene.claim({ ahead: 2 })).toHaveLength(0);
+  });
+
   it('a session that is known dead gives its share back', async () => {
     await using scene = await Scene.open(open, { cases: 5, concurrency: 4 }, 10);
     await scene.store.openSession(newSession('wse_2'));

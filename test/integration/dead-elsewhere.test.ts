@@ -32,6 +32,7 @@ test('leases of a session on another host are waited for, the wait is told with 
     run_ids: [runId],
     capacity: HELD,
     lease_ms: LEASE_MS,
+    ahead: 0,
     max_losses: 5,
   });
   expect(claims.length).toBe(HELD);
@@ -75,7 +76,14 @@ test('leases of a dead process on this host are taken over at once', async () =>
   await materializeWindow(store, app.artifacts, run);
   // This very pid in an earlier life: the number is taken again, the start time tells them apart.
   await store.openSession({ ...thisProcess(), session_id: 'wse_before', worker: 'before', process_start: '1' });
-  await store.claim({ session_id: 'wse_before', run_ids: [runId], capacity: HELD, lease_ms: 600_000, max_losses: 5 });
+  await store.claim({
+    session_id: 'wse_before',
+    run_ids: [runId],
+    capacity: HELD,
+    lease_ms: 600_000,
+    ahead: 0,
+    max_losses: 5,
+  });
 
   const resumed = await proctor(['resume', runId, '--json', '--quiet'], {
     cwd: folder.path,

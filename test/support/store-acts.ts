@@ -64,12 +64,20 @@ export function completing(model: StoreModel, fence: Fence, end: number, passed:
 export async function claim(
   model: StoreModel,
   { store }: Real,
-  args: { session: string; runs: string[] | null; capacity: number; lease_ms: number; max_losses: number },
+  args: {
+    session: string;
+    runs: string[] | null;
+    capacity: number;
+    ahead: number;
+    lease_ms: number;
+    max_losses: number;
+  },
 ): Promise<Answers> {
   const request = {
     session_id: args.session,
     run_ids: args.runs,
     capacity: args.capacity,
+    ahead: args.ahead,
     lease_ms: args.lease_ms,
     max_losses: args.max_losses,
   };
@@ -113,6 +121,7 @@ export async function workOff(
       session,
       runs: [args.run],
       capacity: 4,
+      ahead: 0,
       lease_ms: 100,
       max_losses: 2,
     });
@@ -148,7 +157,7 @@ export async function loseAndClaim(
   args: { lost: string; session: string; capacity: number; wait: number; lease_ms: number },
 ): Promise<Answers> {
   const { lost, session, capacity, wait, lease_ms } = args;
-  const asked = { runs: null, capacity, lease_ms };
+  const asked = { runs: null, capacity, ahead: 0, lease_ms };
   const answers = [
     await claim(model, real, { ...asked, session: lost, capacity: 2, max_losses: 5 }),
     await reap(model, real, { dead: [lost], limit: 4, max_losses: 5 }),

@@ -58,6 +58,7 @@ const WEIGHTED: readonly (readonly [number, fc.Arbitrary<ModelCommand>])[] = [
         session,
         runs: fc.option(fc.subarray([...RUN_IDS])),
         capacity: fc.integer({ min: 0, max: 4 }),
+        ahead: fc.constantFrom(0, 0, 2),
         lease_ms,
         max_losses: fc.constantFrom(1, 1, 2, 5),
       }),

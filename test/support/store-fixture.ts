@@ -171,6 +171,7 @@ export async function workOff(store: Store, runId: string, sessionId: string): P
       run_ids: [runId],
       capacity: 64,
       lease_ms: 30_000,
+      ahead: 0,
       max_losses: 5,
     });
     if (claims.length === 0) return;

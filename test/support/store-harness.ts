@@ -38,7 +38,7 @@ export class Scene implements AsyncDisposable {
   }
 
   claim(change: Partial<ClaimRequest> = {}): Promise<Claim[]> {
-    const request = { session_id: 'wse_1', run_ids: null, capacity: 64, lease_ms: LEASE_MS, max_losses: 5 };
+    const request = { session_id: 'wse_1', run_ids: null, capacity: 64, lease_ms: LEASE_MS, ahead: 0, max_losses: 5 };
     return this.store.claim({ ...request, ...change });
   }
 

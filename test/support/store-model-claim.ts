@@ -54,8 +54,11 @@ function others(model: StoreModel, runs: readonly ModelRun[], request: ClaimRequ
   return chosen;
 }
 
-function share(model: StoreModel, run: ModelRun, { session_id, lease_ms }: ClaimRequest, now: number): number {
-  const live = [...model.sessions.values()].filter((one) => !one.ended && one.last_seen_at > now - lease_ms).length;
-  const own = run.heldBy(session_id).length;
-  return Math.min(run.concurrency - run.queued('running').length, Math.ceil(run.concurrency / Math.max(1, live)) - own);
+function share(model: StoreModel, run: ModelRun, request: ClaimRequest, now: number): number {
+  const live = [...model.sessions.values()].filter(
+    (one) => !one.ended && one.last_seen_at > now - request.lease_ms,
+  ).length;
+  const own = run.heldBy(request.session_id).length;
+  const most = run.concurrency + (live <= 1 ? request.ahead : 0);
+  return Math.min(most - run.queued('running').length, Math.ceil(most / Math.max(1, live)) - own);
 }

@@ -11,7 +11,7 @@ const FENCE = 'select 1 from queue where run_no = ? and ordinal = ?';
 const HELD = 'from queue q join attempt a on';
 const BEAT = 'update or fail queue set lease_until = ?';
 const CLAIM = "update or fail queue set status = 'running', attempt = ?1";
-const DUE = 'from queue q cross join execution x';
+const DUE = 'cross join execution x on';
 const REAP = 'from queue q indexed by queue_running join run r on r.run_no = q.run_no join worker_session s';
 const FAIL = '_failures = ';
 const FINALIZING = "update run set status = 'finalizing'";

@@ -16,7 +16,14 @@ export async function seedStore(path: string): Promise<void> {
   const digests = { content_digest: 'c'.repeat(64), merkle_root: 'd'.repeat(64) };
   await store.finalize('run_done', { gate_status: 'pass', verdict: '{"gate":"pass"}', ...digests });
   await store.materialize('run_open', 0, planned(0, 4));
-  const request = { session_id: 'wse_1', run_ids: ['run_open'], capacity: 3, lease_ms: 30_000, max_losses: 5 };
+  const request = {
+    session_id: 'wse_1',
+    run_ids: ['run_open'],
+    capacity: 3,
+    lease_ms: 30_000,
+    ahead: 0,
+    max_losses: 5,
+  };
   const [first, second, third] = await store.claim(request);
   if (!first || !second || !third) throw new Error('three executions should have been claimed');
   await store.fail(retryLater(first));

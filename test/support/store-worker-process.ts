@@ -26,7 +26,7 @@ async function work([path = '', session_id = '', runId = '']: readonly string[])
   let completed = 0;
   let strange = 0;
   for (;;) {
-    const request = { session_id, run_ids: [runId], capacity: 32, lease_ms: 30_000, max_losses: 5 };
+    const request = { session_id, run_ids: [runId], capacity: 32, lease_ms: 30_000, ahead: 0, max_losses: 5 };
     const claims = await store.claim(request);
     const answers = await Promise.all(claims.map((claim) => store.complete(completion(claim, { reason: session_id }))));
     completed += answers.filter((answer) => answer === 'written').length;

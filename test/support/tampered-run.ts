@@ -71,6 +71,7 @@ async function completedRun(app: App, folder: string): Promise<string> {
     run_ids: [runId],
     capacity: 2,
     lease_ms: GHOST_LEASE_MS,
+    ahead: 0,
     max_losses: 5,
   });
   await app.store.reap({ dead_sessions: [ghost], limit: 10, max_losses: 5, backoff: { base_ms: 0, cap_ms: 0 } });
@@ -135,6 +136,7 @@ async function startedByGhost(
     run_ids: [runId],
     capacity: 3,
     lease_ms: GHOST_LEASE_MS,
+    ahead: 0,
     max_losses: 5,
   });
   await act(ghost, claims);

@@ -46,7 +46,7 @@ export class Connection {
 export function openDatabase(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: true });
   db.exec(
-    'pragma recursive_triggers = on; pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -16000',
+    'pragma recursive_triggers = on; pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -8000',
   );
   return db;
 }
@@ -62,7 +62,7 @@ export function configureDatabase(db: DatabaseSync): void {
     );
   }
   db.exec(
-    'pragma synchronous = full; pragma wal_autocheckpoint = 1000; pragma journal_size_limit = 67108864; pragma busy_timeout = 0',
+    'pragma synchronous = full; pragma wal_autocheckpoint = 2000; pragma journal_size_limit = 67108864; pragma busy_timeout = 0',
   );
 }
 

@@ -63,12 +63,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     materialize: (runId, from, rows) => writer.write((tx) => materialize(tx, keys, runId, from, rows)),
     claim: async (request) =>
       (await read(() => claimable(connection, request, clock.now())))
-        ? await writer.write((tx) => claim(tx, keys, request))
+        ? await writer.write((tx) => claim(tx, keys, request), { patient: request.ahead > 0 })
         : [],
     heartbeat: (sessionId, leaseMs, fences) => writer.write((tx) => heartbeat(tx, keys, sessionId, leaseMs, fences)),
     appendEvidence: (fence, rows) => writer.write((tx) => appendEvidence(tx, keys, fence, rows)),
-    complete: (completion) => writer.write((tx) => complete(tx, keys, completion), true),
-    fail: (retry) => writer.write((tx) => fail(tx, keys, retry), true),
+    complete: (completion) => writer.write((tx) => complete(tx, keys, completion), { ending: true }),
+    fail: (retry) => writer.write((tx) => fail(tx, keys, retry), { ending: true }),
     release: (fence) => writer.write((tx) => release(tx, keys, fence)),
     suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
     reap: (request) => writer.write((tx) => reap(tx, request)),

@@ -7,6 +7,8 @@ interface Job {
   readonly run: (tx: Transaction) => unknown;
   /** Whether the job ends an attempt: only those count towards the size of a transaction. */
   readonly ending: boolean;
+  /** Whether nobody stands still until the job is done, so that it may wait for others to share its flush. */
+  readonly patient: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -34,6 +36,7 @@ export interface WriterStatistics {
 
 const MOST_ENDINGS = 64; // executions in one transaction; the claim that follows them must not split the group
 const MOST_JOBS = 128;
+const COMPANY_MS = 10; // that a job may wait for others while nobody stands still
 const MOST_MS = 20; // of work in one transaction, so that the event loop is never held for 50 ms
 
 /**
@@ -48,6 +51,7 @@ export class Writer {
   #queue: Job[] = [];
   #running: Promise<void> | null = null;
   #closed = false;
+  #hurry: () => void = () => undefined;
 
   constructor(connection: Connection, options: WriterOptions) {
     this.#connection = connection;
@@ -55,10 +59,14 @@ export class Writer {
   }
 
   /** Runs the job in the next transaction; resolves when it is durable. */
-  write<T>(run: (tx: Transaction) => T, ending = false): Promise<T> {
+  write<T>(
+    run: (tx: Transaction) => T,
+    { ending = false, patient = ending }: { ending?: boolean; patient?: boolean } = {},
+  ): Promise<T> {
     if (this.#closed) return Promise.reject(new ProctorError('store_failed', 'the store is closed'));
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run, ending, resolve: resolve as (value: never) => void, reject });
+      this.#queue.push({ run, ending, patient, resolve: resolve as (value: never) => void, reject });
+      if (!patient || this.#queue.length === MOST_ENDINGS) this.#hurry();
       this.#running ??= this.#drain();
     });
   }
@@ -66,6 +74,7 @@ export class Writer {
   /** Lets what was asked for finish, then refuses more. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#hurry();
     await this.#running;
   }
 
@@ -73,10 +82,11 @@ export class Writer {
     try {
       await nextTurn(); // gather the turn
       while (this.#queue.length > 0) {
+        if (this.#queue.length < MOST_ENDINGS && this.#queue.every((job) => job.patient)) await this.#company();
         const jobs = this.#group();
         const taken = await this.#commit(jobs);
         this.#queue.splice(0, taken);
-        if (this.#queue.length === 0) await nextTurn();
+        await nextTurn(); // answers go out and new jobs come in before the next group
       }
     } catch (error) {
       // Nothing of a job throws to here; what does (a lost file under the roll-back) must not leave callers waiting for ever.
@@ -84,6 +94,18 @@ export class Writer {
     } finally {
       this.#running = null;
     }
+  }
+
+  /** Waits for more jobs to share a flush with, but not long, and not once somebody stands still. */
+  async #company(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, COMPANY_MS);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#hurry = () => undefined;
   }
 
   /** The jobs of the next transaction, from the front of the queue. */

@@ -13,12 +13,44 @@ it('commits the writes of one turn together', async () => {
   expect([store.statistics.commits - before.commits, store.statistics.jobs - before.jobs]).toEqual([1, 20]);
 });
 
+it('endings wait a moment for others to share a flush with, unless somebody stands still', async () => {
+  await using store = open(':memory:');
+  await store.openSession(newSession('wse_1'));
+  await store.createRun(newRun('run_1'));
+  await store.materialize('run_1', 0, planned(0, 4));
+  const asked = { session_id: 'wse_1', run_ids: null, ahead: 0, lease_ms: 60_000, max_losses: 5 };
+  const [one, two, three] = (await store.claim({ ...asked, capacity: 3 })).map((claim) => completion(claim));
+  if (!one || !two || !three) throw new Error('three should have been claimed');
+  const before = store.statistics.commits;
+  const started = performance.now();
+  const first = store.complete(one);
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([first, store.complete(two)]);
+  expect(store.statistics.commits - before, 'both in one').toBe(1);
+  expect(performance.now() - started).toBeGreaterThan(5);
+  let ended = false;
+  const third = store.complete(three).then(() => {
+    ended = true;
+  });
+  expect(await store.claim({ ...asked, capacity: 1 })).toHaveLength(1);
+  expect(ended, 'the claim did not wait, and took the ending along').toBe(true);
+  await third;
+  expect(store.statistics.commits - before).toBe(2);
+});
+
 it('a write that fails does not void those that it was to be committed with', async () => {
   await using store = open(':memory:');
   await store.openSession(newSession('wse_1'));
   await store.createRun(newRun('run_1'));
   await store.materialize('run_1', 0, planned(0, 2));
-  const claims = await store.claim({ session_id: 'wse_1', run_ids: null, capacity: 2, lease_ms: 1_000, max_losses: 5 });
+  const claims = await store.claim({
+    session_id: 'wse_1',
+    run_ids: null,
+    capacity: 2,
+    lease_ms: 1_000,
+    ahead: 0,
+    max_losses: 5,
+  });
   const [one, two] = claims.map((claim) => completion(claim));
   if (!one || !two) throw new Error('two should have been claimed');
   const [twin] = planned(2, 1);
