@@ -5,6 +5,7 @@ import { measurePromptfoo } from '../peers/promptfoo.ts';
 import { measureProctor, passedRun } from '../proctor-cli.ts';
 import { rawRate } from '../raw-writes.ts';
 import { median, percent, percentile, type Row, type RowContext, shown, told } from '../row.ts';
+import { settled } from '../settled.ts';
 
 const CONCURRENCY = 64;
 const PEER_CONCURRENCY = 20; // promptfoo's best
@@ -22,7 +23,9 @@ export const durable: Row = {
     const rounds: Round[] = [];
     for (let round = 1; round <= ROUNDS; round += 1) {
       const home = path.join(folder, `round-${round}`);
+      await settled();
       const engine = await engineRate(home, cases);
+      await settled();
       const raw = rawRate(engine.store_path, path.join(home, 'raw.db'), cases);
       rounds.push({ ...engine, raw });
       note(`round ${round} of ${ROUNDS}: ${shown(engine.rate)}/s, p99 ${shown(engine.p99_ms)} ms, raw ${shown(raw)}/s`);

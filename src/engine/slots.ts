@@ -83,7 +83,7 @@ export class ClaimAhead {
   /** How many should wait for one of so many slots: with fewer it is time to claim again, and twice as many are asked for. */
   enough(slots: number): number {
     if (this.#workMs <= this.#claimMs) return 0;
-    return Math.floor(Math.min((slots * this.#claimMs) / this.#workMs, slots / 2));
+    return Math.floor(Math.min((MARGIN * slots * this.#claimMs) / this.#workMs, slots));
   }
 
   /** A claim that found something took so long, in milliseconds. */
@@ -98,6 +98,7 @@ export class ClaimAhead {
 }
 
 const WEIGHT = 0.1; // of the newest reading
+const MARGIN = 2; // claims take now less, now more; to wait for a slot costs nothing
 
 function smoothed(mean: number, reading: number): number {
   return mean === 0 ? reading : mean + WEIGHT * (reading - mean);

@@ -36,7 +36,7 @@ export interface WriterStatistics {
 
 const MOST_ENDINGS = 64; // executions in one transaction; the claim that follows them must not split the group
 const MOST_JOBS = 128;
-const COMPANY_MS = 10; // that a job may wait for others while nobody stands still
+const COMPANY_MS = 5; // that a job may wait for others while nobody stands still
 const MOST_MS = 20; // of work in one transaction, so that the event loop is never held for 50 ms
 
 /**
