@@ -1,4 +1,3 @@
-import { errors } from 'undici';
 import { ADDRESS_REFUSED } from './address-policy.ts';
 
 /** Why an exchange gave no response; stable, as stored in evidence. */
@@ -52,7 +51,7 @@ export function httpErrorCode(error: unknown): HttpErrorCode {
     if (code.startsWith('HPE_')) return 'invalid_response';
     if (TLS.test(code)) return 'tls';
   }
-  return error instanceof errors.HTTPParserError ? 'invalid_response' : 'transport';
+  return error instanceof Error && error.name === 'HTTPParserError' ? 'invalid_response' : 'transport';
 }
 
 /** One line about an error from below, without the stack. */
