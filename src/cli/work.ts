@@ -49,6 +49,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
           signal: shown.signal,
           session_id: worker.session_id,
         });
+    show.catch(() => undefined); // awaited below; until then its failure is not an unhandled one
     try {
       await worker.run();
     } finally {

@@ -1,4 +1,4 @@
-import { type AgentFailure, type AgentRequest, agentFailure, type Envelope } from '../contract/agent.ts';
+import { type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
@@ -12,6 +12,7 @@ import { linkedSignal, untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
+import { agentRequest } from './agent-request.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
@@ -112,26 +113,15 @@ interface Answer {
 }
 
 async function ask({ deps, context, claim, item, evidence, signal }: Work): Promise<Answer | AgentFailure> {
-  const { agent, defaults } = context.profile;
-  const metadata = Object.fromEntries(
-    agent.agent_metadata.filter((key) => Object.hasOwn(item.metadata, key)).map((key) => [key, item.metadata[key]]),
-  );
-  const request: AgentRequest = {
-    run_id: claim.run_id,
-    execution_id: executionId(claim.run_id, claim.ordinal),
-    attempt_id: attemptId(claim.run_id, claim.ordinal, claim.attempt),
-    attempt_number: claim.attempt,
-    agent: { name: agent.name, version: agent.version, provider: agent.provider },
-    case: {
-      case_id: item.id,
-      task_type: item.task_type,
-      input: item.input,
-      context: item.context,
-      tags: item.tags,
-      metadata,
-    },
+  const { run_id, ordinal, attempt } = claim;
+  const ids = {
+    run_id,
+    execution_id: executionId(run_id, ordinal),
+    attempt_id: attemptId(run_id, ordinal, attempt),
+    attempt_number: attempt,
   };
-  const timeout_ms = defaults.request_timeout_ms;
+  const request = agentRequest(ids, context.profile, item);
+  const timeout_ms = context.profile.defaults.request_timeout_ms;
   using hard = linkedSignal(signal, timeout_ms + GRACE_MS, () => new Overrun());
   await context.pace(signal);
   const started = deps.clock.monotonic();

@@ -7,6 +7,7 @@ import type { Claim } from '../contract/store.ts';
 import { aggregate } from '../core/aggregate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/id.ts';
+import { agentRequest } from './agent-request.ts';
 import { evaluate } from './evaluate.ts';
 
 /** What came of one trial of the evaluators or of the agent. */
@@ -97,28 +98,8 @@ async function callAgent(
 ): Promise<ProbeTrial> {
   const agent = await deps.plugins.openAgent(profile, { base_dir: baseDir, concurrency: 1 });
   try {
-    const { name, version, provider } = profile.agent;
-    const metadata = Object.fromEntries(
-      profile.agent.agent_metadata
-        .filter((key) => Object.hasOwn(item.metadata, key))
-        .map((key) => [key, item.metadata[key]]),
-    );
     const id = newId('prb', deps.clock.now());
-    const request = {
-      run_id: id,
-      execution_id: id,
-      attempt_id: id,
-      attempt_number: 1,
-      agent: { name, version, provider },
-      case: {
-        case_id: item.id,
-        task_type: item.task_type,
-        input: item.input,
-        context: item.context,
-        tags: item.tags,
-        metadata,
-      },
-    };
+    const request = agentRequest({ run_id: id, execution_id: id, attempt_id: id, attempt_number: 1 }, profile, item);
     const started = deps.clock.monotonic();
     const answer = deps.plugins.redact(
       await agent.invoke(request, { signal, timeout_ms: profile.defaults.request_timeout_ms, repeat: 1 }),

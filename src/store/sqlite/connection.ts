@@ -21,11 +21,11 @@ export class Connection {
   }
 
   get<T = Row>(sql: string, ...values: readonly SQLInputValue[]): T | undefined {
-    return this.#prepare(sql).get(...values) as T | undefined;
+    return readable(() => this.#prepare(sql).get(...values)) as T | undefined;
   }
 
   all<T = Row>(sql: string, ...values: readonly SQLInputValue[]): T[] {
-    return this.#prepare(sql).all(...values) as T[];
+    return readable(() => this.#prepare(sql).all(...values)) as T[];
   }
 
   #prepare(sql: string): StatementSync {
@@ -35,6 +35,20 @@ export class Connection {
       this.#statements.set(sql, statement);
     }
     return statement;
+  }
+}
+
+/** A number that JavaScript cannot hold was never written by Proctor: that is the store's trouble, not a bug of the reader. */
+function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RangeError) || (error as NodeJS.ErrnoException).code !== 'ERR_OUT_OF_RANGE') throw error;
+    throw new ProctorError(
+      'store_altered',
+      `a row of the store holds a number that Proctor never writes (${error.message}); restore a backup`,
+      { cause: error },
+    );
   }
 }
 

@@ -30,9 +30,9 @@ where (select count(*) from queue q where q.run_no = x.run_no and q.ordinal = x.
 where a.ended_at is null and (q.attempt is null or q.attempt <> a.attempt or q.status not in ('running', 'waiting'))`,
   ],
   [
-    'a leased execution has its open attempt under the same lease',
+    'a leased execution has its open attempt under the same lease, held by the same session',
     `select q.run_no || '/' || q.ordinal as example from queue q where q.status = 'running' and not exists (
-select 1 from attempt a where a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt and a.lease_id = q.lease_id and a.ended_at is null)`,
+select 1 from attempt a where a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt and a.lease_id = q.lease_id and a.session_no = q.session_no and a.ended_at is null)`,
   ],
   [
     'a result is by the last attempt, which ended as the result says',
