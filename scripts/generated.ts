@@ -53,7 +53,7 @@ function evaluators(): string {
     );
     return `## ${ref}\n\n${kind.summary}\n\n| config | what | default |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
-  return `${NOTE}\n# Built-in evaluators\n\nOwn ones: \`module:PATH#EXPORT\` (autoevals-shaped scorers unchanged), \`command:PATH\`, \`https://…\`.\n\n${parts.join('\n')}`;
+  return `${NOTE}\n# Built-in evaluators\n\nOwn ones: \`module:PATH#EXPORT\` (autoevals-shaped scorers unchanged), \`command:PATH\`, \`https://…\`; see [own-evaluators.md](own-evaluators.md).\n\n${parts.join('\n')}`;
 }
 
 interface Branch {

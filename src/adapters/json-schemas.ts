@@ -67,8 +67,34 @@ function profileJsonSchema(): Schema {
     enum: agentKinds.map((kind) => kind.kind),
     description: 'The agent kind',
   };
+  withDurationTwins(schema);
   schema.properties['agent'] = { ...agent, properties: named, additionalProperties: false, allOf: kinds };
   return withEvaluators(schema);
+}
+
+/** Beside every `x_ms` of `defaults` and `limits` its twins `x_secs` and `x_minutes`, which are accepted on input. */
+function withDurationTwins(schema: Schema): void {
+  const properties = (node: unknown) => (node as { properties?: Record<string, Schema> } | undefined)?.properties;
+  const top = properties(schema);
+  const limits = properties(top?.['limits']);
+  for (const members of [
+    properties(top?.['defaults']),
+    properties(limits?.['execution']),
+    properties(limits?.['run']),
+  ]) {
+    for (const [name, member] of Object.entries(members ?? {})) {
+      if (members === undefined || !name.endsWith('_ms')) continue;
+      for (const [unit, of] of [
+        ['secs', 'seconds'],
+        ['minutes', 'minutes'],
+      ] as const)
+        members[name.replace(/_ms$/, `_${unit}`)] = {
+          type: 'number',
+          exclusiveMinimum: 0,
+          description: `${(member['description'] as string | undefined) ?? name}, in ${of} instead`,
+        };
+    }
+  }
 }
 
 /** Replaces every evaluator reference's `config` by the config that its `ref` calls for. */

@@ -52,6 +52,12 @@ async function write(target: string, bytes: Uint8Array | string): Promise<void> 
       await file.close();
     }
     await rename(aside, target);
+    const parent = await open(path.dirname(target), 'r'); // the name must be as durable as the bytes: a row will refer to it
+    try {
+      await parent.sync();
+    } finally {
+      await parent.close();
+    }
   } catch (error) {
     await rm(aside, { force: true }).catch(() => undefined); // the first error is the one that matters
     throw writeError(error as NodeJS.ErrnoException, target);

@@ -4,8 +4,8 @@ import type { Output } from './output.ts';
 /** What every command gets: its output, where it runs, and the application when it needs one. */
 export interface CommandContext extends AppOptions {
   readonly output: Output;
-  /** Opens store, artifacts and plug-ins; only commands that need them pay for it. */
-  openApp(): Promise<App>;
+  /** Opens store, artifacts and plug-ins; only commands that need them pay for it. `existing`: not with a new store. */
+  openApp(options?: { readonly existing: boolean }): Promise<App>;
 }
 
 /** A command: takes its arguments and options, answers its exit code. */

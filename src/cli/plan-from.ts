@@ -25,7 +25,7 @@ export interface Planned {
 export async function planFrom(
   deps: { plugins: Plugins; artifacts: ArtifactStore; cwd: string; signal: AbortSignal },
   options: Selecting,
-  cases: readonly string[] = [],
+  failed: readonly string[] | null = null,
 ): Promise<Planned> {
   const loaded = await loadProfile(options.profile, deps.cwd, (value) => deps.plugins.checkNames(value));
   const { profile, base_dir } = loaded;
@@ -41,11 +41,7 @@ export async function planFrom(
     options.dataset === undefined ? path.resolve(base_dir, shown_path) : path.resolve(deps.cwd, shown_path);
   const select: Select = {
     tags_any: options.tag ? [...options.tag] : (reference?.select.tags_any ?? []),
-    cases: [
-      ...(options.case ?? []),
-      ...cases,
-      ...(options.case || cases.length > 0 ? [] : (reference?.select.cases ?? [])),
-    ],
+    cases: chosenCases(options.case ?? null, failed) ?? reference?.select.cases ?? [],
     limit: options.limit ?? reference?.select.limit ?? null,
   };
   const dataset = { path: absolute, shown_path, fields: reference?.fields ?? {} };
@@ -58,4 +54,17 @@ export async function planFrom(
     if (!ProctorError.is(error)) throw error;
     throw new ProctorError(error.code, error.message, { cause: error, diagnostics: loaded.locate(error.diagnostics) });
   }
+}
+
+/** Both narrow: of the cases that failed before, only those that are asked for. */
+function chosenCases(asked: readonly string[] | null, failed: readonly string[] | null): string[] | null {
+  if (asked === null || failed === null)
+    return [...(asked ?? failed ?? [])].length > 0 ? [...(asked ?? failed ?? [])] : null;
+  const both = asked.filter((id) => failed.includes(id));
+  if (both.length === 0)
+    throw new ProctorError(
+      'usage',
+      `none of the cases that \`--case\` names failed in that run; take out \`--case\` or \`--failed-of\``,
+    );
+  return both;
 }

@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, type OutputConfiguration } from 'commander';
 import { ProctorError } from '../contract/problem.ts';
 import type { CommandContext, Command as Run } from './context.ts';
 import { openOutput, reportError } from './output.ts';
@@ -20,14 +20,14 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
     cwd: options.cwd,
     environment: options.environment,
     output,
-    openApp: async () => (await import('../app.ts')).createApp(options),
+    openApp: async (how) => (await import('../app.ts')).createApp({ ...options, ...how }),
   };
-  const program = buildProgram((load) => async (settings) => {
+  const streams = {
+    writeOut: (text: string) => void options.stdout.write(text),
+    writeErr: (text: string) => void options.stderr.write(output.json ? '' : text),
+  };
+  const program = buildProgram(streams, (load) => async (settings) => {
     code = await (await load())(context, settings);
-  });
-  program.configureOutput({
-    writeOut: (text) => void options.stdout.write(text),
-    writeErr: (text) => void options.stderr.write(output.json ? '' : text),
   });
   try {
     await program.parseAsync([...argv], { from: 'user' });
@@ -43,13 +43,14 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
 
 type Action = <Options>(load: () => Promise<Run<Options>>) => (settings: Options) => Promise<void>;
 
-function buildProgram(action: Action): Command {
+function buildProgram(streams: OutputConfiguration, action: Action): Command {
   const program = new Command('proctor')
     .description(
       'Examines AI agents: durable evaluation runs, a gate with statistics, and a verdict that can be checked.',
     )
     .version(VERSION)
     .showHelpAfterError('(proctor COMMAND --help says more)')
+    .configureOutput(streams) // before the commands, which take it over
     .exitOverride()
     .helpCommand(false);
   const command = (usage: string, description: string) => {
@@ -115,6 +116,7 @@ function buildProgram(action: Action): Command {
       .option('--executions', 'every execution, a line each')
       .option('--failed', 'with --executions: only those that did not pass')
       .option('--case <id>', 'one case with its output, attempts and evaluator results')
+      .option('--verdict', 'the verdict as it was decided: canonical JSON, the same bytes for the same verdict')
       .option('--gate', 'exit by the gate'),
     async () => (await import('./commands/show.ts')).show,
     ['run'],
@@ -134,7 +136,7 @@ function buildProgram(action: Action): Command {
   );
   on(
     command('worker', 'join: work on runs of this store until stopped')
-      .option('--run <run...>', 'only these runs, and end with them')
+      .option('--run <run>', 'only this run, and end with it; may stand several times', collect)
       .option('--concurrency <n>', 'executions at once in this process', positive)
       .option('--name <name>', 'the worker’s name')
       .option('--lease-ms <ms>', 'lease time', positive, 30_000)
@@ -159,8 +161,8 @@ function buildProgram(action: Action): Command {
 function selecting(command: Command): Command {
   return command
     .option('--dataset <path>', 'the dataset, instead of the profile’s')
-    .option('--case <id...>', 'only these cases')
-    .option('--tag <tag...>', 'only cases with one of these tags')
+    .option('--case <id>', 'only this case; may stand several times', collect)
+    .option('--tag <tag>', 'only cases with this tag; may stand several times', collect)
     .option('--limit <n>', 'only the first so many', positive);
 }
 
@@ -171,6 +173,11 @@ function working(command: Command): Command {
     .option('--lease-ms <ms>', 'lease time', positive, 30_000)
     .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
     .option('--quiet', 'no progress');
+}
+
+/** An option that may stand several times; a list after one option would swallow the arguments that follow. */
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 function whole(value: string): number {

@@ -41,9 +41,13 @@ const MOST_PROBLEMS = 100;
 export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input: PlanInput): Promise<Plan> {
   const problems = new Problems();
   problems.add(...(await plugins.check(input.profile, input.base_dir)));
-  const reader = plugins.openDataset({ ...input.dataset, signal: input.signal });
-  const { chunks, cases } = await writeCases(reader, artifacts, input, problems);
+  const reader = await unlessUnreadable(problems, async () =>
+    plugins.openDataset({ ...input.dataset, signal: input.signal }),
+  );
+  const written = reader && (await unlessUnreadable(problems, () => writeCases(reader, artifacts, input, problems)));
   problems.throwIfAny();
+  if (!reader || !written) throw new Error('a plan without a dataset and without a problem');
+  const { chunks, cases } = written;
   if (cases === 0) throw new ProctorError('invalid_dataset', emptyMessage(input));
   const manifest: PlanManifest = { format: 'proctor/plan/1', cases, chunk_size: CHUNK, chunks };
   const plan_digest = await artifacts.put(canonicalJson(manifest));
@@ -65,6 +69,18 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
   };
 }
 
+/** A dataset that cannot be opened or read on is one problem among the others, if there are others; null then. */
+async function unlessUnreadable<T>(problems: Problems, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!ProctorError.is(error) || problems.count === 0) throw error;
+    const told = error.diagnostics.length > 0 ? error.diagnostics : [diagnostic(error.message)];
+    problems.add(...told.map((item) => ({ ...item, field: item.field ?? 'dataset.path' })));
+    return null;
+  }
+}
+
 async function writeCases(
   reader: DatasetReader,
   artifacts: ArtifactStore,
@@ -74,6 +90,7 @@ async function writeCases(
   const { profile, select } = input;
   const seen = new KeySet();
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
+  const missing = new Set(wanted);
   const chunks: string[] = [];
   const lines: string[] = [];
   let cases = 0;
@@ -84,6 +101,7 @@ async function writeCases(
       continue;
     }
     const { place } = item;
+    missing.delete(item.case.id);
     const first = seen.add(item.case.id, place.line ?? 0);
     if (first !== null) {
       problems.add(
@@ -101,21 +119,19 @@ async function writeCases(
       continue;
     }
     if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;
-    wanted?.delete(item.case.id);
     cases += 1;
     if (problems.count > 0) continue; // nothing will be created; only go on to find the rest of the problems
     lines.push(canonicalJson(plannedCase(item.case, group)));
     if (lines.length === CHUNK) chunks.push(await artifacts.put(lines.splice(0).join('\n')));
   }
   if (lines.length > 0 && problems.count === 0) chunks.push(await artifacts.put(lines.join('\n')));
-  for (const id of wanted ?? []) {
-    if (select.limit === null)
-      problems.add(
-        diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, {
-          file: input.dataset.shown_path,
-          hint: 'check `--case` or `dataset.select.cases`',
-        }),
-      );
+  for (const id of missing) {
+    problems.add(
+      diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, {
+        file: input.dataset.shown_path,
+        hint: 'check `--case` or `dataset.select.cases`',
+      }),
+    );
   }
   return { chunks, cases };
 }

@@ -166,9 +166,13 @@ async function gradeOnce(
 /** The answer that must pass: the case's `metadata.oracle`, else what `expected` says, in every place an evaluator may look. */
 function oracleOf(item: PlannedCase): Envelope {
   const right = Object.hasOwn(item.metadata, 'oracle') ? item.metadata['oracle'] : item.expected;
-  if (typeof right === 'string') return envelope({ text: right });
+  if (typeof right === 'string') return envelope({ text: right, usage: NOTHING_USED });
   if (typeof right !== 'object' || right === null)
-    return envelope({ text: right === null ? null : String(right), structured: right as Envelope['structured'] });
+    return envelope({
+      text: right === null ? null : String(right),
+      structured: right as Envelope['structured'],
+      usage: NOTHING_USED,
+    });
   const { text, tool_calls, structured } = right as { text?: unknown; tool_calls?: unknown; structured?: unknown };
   return envelope({
     text: typeof text === 'string' ? text : JSON.stringify(right),
@@ -178,11 +182,15 @@ function oracleOf(item: PlannedCase): Envelope {
           name: call.name,
           arguments: (call.arguments ?? null) as Envelope['structured'],
           result: null,
-          source: 'reported' as const,
+          source: 'gated' as const,
         }))
       : [],
+    usage: NOTHING_USED,
   });
 }
+
+/** An oracle costs nothing, and says so: an evaluator of usage must be able to pass it. */
+const NOTHING_USED = { input_tokens: 0, output_tokens: 0, total_tokens: 0, cost_micro_usd: 0 };
 
 function reasonOf(results: readonly EvaluatorResult[]): string {
   const failed =

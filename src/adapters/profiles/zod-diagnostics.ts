@@ -39,18 +39,19 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code !== 'invalid_type') return issue.message;
   const found = memberAt(value, issue.path);
   if (found === undefined) return `\`${String(issue.path.at(-1) ?? 'the value')}\` is missing`;
-  return `must be ${named(issue.expected)}, but it is ${named(kindOf(found))} ${JSON.stringify(found)?.slice(0, 60) ?? ''}`.trimEnd();
+  const shown = found === null ? '' : ` ${JSON.stringify(found)?.slice(0, 60) ?? ''}`;
+  return `must be ${named(issue.expected)}, but it is ${found === null ? 'empty' : named(kindOf(found))}${shown}`;
 }
 
 function hintOf(issue: z.core.$ZodIssue, value: unknown): string | null {
   if (issue.code === 'invalid_value') return `one of: ${issue.values.map(String).join(', ')}`;
-  if (issue.code === 'too_small') return `at least ${issue.minimum}`;
-  if (issue.code === 'too_big') return `at most ${issue.maximum}`;
+  if (issue.code === 'too_small') return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
+  if (issue.code === 'too_big') return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
   if (issue.code !== 'invalid_type') return null;
   const found = memberAt(value, issue.path);
   if (found === undefined) return `write ${named(issue.expected)}`;
   return issue.expected === 'string' && ['number', 'boolean'].includes(typeof found)
-    ? `put it in quotes: "${String(found)}"`
+    ? 'put it in quotes, as it stands there'
     : null;
 }
 

@@ -1,8 +1,10 @@
-import type { App } from '../../app.ts';
+import { type LoadedProfile, loadProfile } from '../../adapters/profiles/load-profile.ts';
+import { type App, createPlugins } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { ExecutionRow } from '../../contract/store.ts';
+import { preflight } from '../../engine/preflight.ts';
 import { createRun, findRun } from '../../engine/run.ts';
-import type { Command } from '../context.ts';
+import type { Command, CommandContext } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
 import { printRun, type Working, workOn } from '../work.ts';
 
@@ -14,10 +16,12 @@ interface RunOptions extends Selecting, Working {
 
 /** `proctor run PROFILE`: plan, create (or attach by run key), work until the run has ended, print the verdict. */
 export const run: Command<RunOptions> = async (context, options) => {
+  await readable(options.profile, context); // before a store is made for it
   await using app = await context.openApp();
-  const cases = options.failedOf === undefined ? [] : await casesNotPassed(app, options.failedOf);
+  const cases = options.failedOf === undefined ? null : await casesNotPassed(app, options.failedOf);
   const signal = new AbortController().signal;
   const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, cases);
+  if (!options.detach) await servable(app, loaded);
   const { run_id, created } = await createRun(app, plan, {
     run_key: options.runKey ?? null,
     base_dir: loaded.base_dir,
@@ -32,11 +36,31 @@ export const run: Command<RunOptions> = async (context, options) => {
   return await workOn(context, app, await findRun(app.store, run_id), options);
 };
 
+async function readable(profile: string, context: CommandContext): Promise<void> {
+  const plugins = createPlugins(context);
+  await loadProfile(profile, context.cwd, (value) => plugins.checkNames(value));
+}
+
+/** Refuses to create a run that this process cannot work on; a run that is left to workers may be served elsewhere. */
+async function servable(app: App, { profile, base_dir, file, locate }: LoadedProfile): Promise<void> {
+  const problems = await preflight(app.plugins, profile, base_dir);
+  const [first] = problems;
+  if (first === undefined) return;
+  throw new ProctorError(first.code, `\`${file}\` cannot be run here; nothing was created`, {
+    diagnostics: locate(problems.flatMap((problem) => problem.diagnostics)),
+  });
+}
+
 const PAGE = 1000;
 
 /** The case ids of a run of which an execution did not pass. */
 async function casesNotPassed(app: App, runId: string): Promise<string[]> {
   const before = await findRun(app.store, runId);
+  if (before.finished_at === null)
+    throw new ProctorError(
+      'illegal_transition',
+      `${before.run_id} is ${before.status}: what failed is known when it has ended; \`proctor resume ${before.run_id}\` goes on with it`,
+    );
   const ids = new Set<string>();
   for (let after: number | null = -1; after !== null; ) {
     const rows: ExecutionRow[] = await app.store.executionsNotPassed(before.run_id, { after, limit: PAGE });

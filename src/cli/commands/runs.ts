@@ -1,4 +1,5 @@
 import { describeRun } from '../../engine/describe.ts';
+import { findRun } from '../../engine/run.ts';
 import type { Command } from '../context.ts';
 import { duration, number, percent, table } from '../format.ts';
 import { printable, type Style } from '../output.ts';
@@ -7,13 +8,18 @@ const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', i
 
 /** `proctor runs`: the runs of the store, newest first. */
 export const runs: Command<{ readonly limit: number; readonly after?: string }> = async (context, options) => {
-  await using app = await context.openApp();
+  await using app = await context.openApp({ existing: true });
   const { output } = context;
-  const found = await app.store.runs({ after: options.after ?? null, limit: options.limit });
+  const after = options.after === undefined ? null : (await findRun(app.store, options.after)).run_id;
+  const found = await app.store.runs({ after, limit: options.limit });
   const documents = await Promise.all(found.map((run) => describeRun(app.store, run)));
   if (output.json) for (const document of documents) output.line(document, '');
   else if (documents.length === 0)
-    output.note(`proctor: ${app.places.store} holds no run yet; \`proctor run PROFILE\` makes one`);
+    output.note(
+      after === null
+        ? `proctor: ${app.places.store} holds no run yet; \`proctor run PROFILE\` makes one`
+        : `proctor: no run is older than ${after}`,
+    );
   else {
     const rows = documents.map((document) => [
       document.run_id,

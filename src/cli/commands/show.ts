@@ -1,5 +1,6 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import type { RunRow } from '../../contract/store.ts';
 import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import type { Command, CommandContext } from '../context.ts';
@@ -13,18 +14,27 @@ interface ShowOptions {
   readonly executions?: boolean;
   readonly failed?: boolean;
   readonly case?: string;
+  readonly verdict?: boolean;
   readonly gate?: boolean;
 }
 
 /** `proctor show RUN`: the run's document, or its executions a line each, or one case whole. */
 export const show: Command<ShowOptions> = async (context, options) => {
-  await using app = await context.openApp();
+  await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
   if (options.case !== undefined || options.executions)
     await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
+  else if (options.verdict) showVerdict(context, run);
   else await printRun(context, app, run.run_id);
   return options.gate ? exitCodeOf(run) : 0;
 };
+
+/** The verdict document byte for byte (`verdict.json`), for comparison with another run's or machine's. */
+function showVerdict({ output }: CommandContext, run: RunRow): void {
+  if (run.verdict === null)
+    throw new ProctorError('illegal_transition', `${run.run_id} is ${run.status} and has no verdict`);
+  output.result(JSON.parse(run.verdict), run.verdict);
+}
 
 function filterOf(options: ShowOptions): ExecutionFilter {
   if (options.case !== undefined) return { type: 'case', case_id: options.case };

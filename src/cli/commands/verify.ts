@@ -6,7 +6,7 @@ import { type Output, printable } from '../output.ts';
 
 /** `proctor verify RUN`: recompute everything from the evidence; exit 1 when it differs anywhere. */
 export const verify: Command<{ readonly run: string; readonly expect?: string }> = async (context, options) => {
-  await using app = await context.openApp();
+  await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
   const found = await verifyRun(app, run, options.expect ?? null);
   context.output.result(found, text(found, context.output));
@@ -27,6 +27,8 @@ export function text(found: Verification, output: Output): string {
     found.evidence_root === null
       ? `\n  the run is ${found.status}: there is no verdict to check yet`
       : `\n  evidence root ${found.evidence_root}`;
+  if (found.ok && found.evidence_root === null)
+    return `${output.style('bold', output.style('yellow', ' NO VERDICT YET '))} ${what}: every hash recomputes so far${root}${left}`;
   if (found.ok)
     return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}`;
   const lines = found.found.slice(0, MOST_SHOWN).map((item) => {

@@ -14,7 +14,7 @@ const PAGE = 500;
 
 /** `proctor watch RUN`: follow a run from anywhere that reaches the store; it works after the process that started it is gone. */
 export const watch: Command<{ readonly run: string; readonly events?: boolean }> = async (context, options) => {
-  await using app = await context.openApp();
+  await using app = await context.openApp({ existing: true });
   const { output } = context;
   const run = await findRun(app.store, options.run);
   using interruption = onInterrupt(output, () => undefined);
