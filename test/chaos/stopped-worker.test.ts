@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
 import { auditRun, referenceOf } from '../support/chaos-audit.ts';
 import { createExamRun, openApp, startAgent, storeIn, temporaryFolder, writeExam } from '../support/chaos-exam.ts';
-import { endOf, eventually, proctor, startProctor } from '../support/chaos-process.ts';
+import { endOf, eventually, proctor, type Running, startProctor } from '../support/chaos-process.ts';
 
 const EXECUTIONS = 12;
 const HELD = 6;
@@ -67,7 +69,7 @@ async function stoppedExam() {
     );
   const stopped = stack.use(start());
   await agentHolds(HELD);
-  stopped.kill('SIGSTOP');
+  await stopBetweenWrites(stopped, app);
   const owned = stack.move();
   return {
     app,
@@ -94,6 +96,17 @@ async function stoppedExam() {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A process that is stopped inside a transaction keeps SQLite's lock with it, which is another story: then it goes on and is stopped anew. */
+async function stopBetweenWrites(worker: Running, { store }: App): Promise<void> {
+  for (;;) {
+    worker.kill('SIGSTOP');
+    const write = store.touchSession('nobody');
+    if (await Promise.race([write.then(() => true), sleep(1_000, false)])) return;
+    worker.kill('SIGCONT');
+    await write;
+  }
 }
 
 function ordinals(): number[] {
