@@ -58,8 +58,8 @@ export async function planFrom(
 
 /** Both narrow: of the cases that failed before, only those that are asked for. */
 function chosenCases(asked: readonly string[] | null, failed: readonly string[] | null): string[] | null {
-  if (asked === null || failed === null)
-    return [...(asked ?? failed ?? [])].length > 0 ? [...(asked ?? failed ?? [])] : null;
+  if (asked === null) return failed === null ? null : [...failed];
+  if (failed === null) return [...asked];
   const both = asked.filter((id) => failed.includes(id));
   if (both.length === 0)
     throw new ProctorError(

@@ -192,3 +192,12 @@ export function evidenceRoot(parts: {
   const { snapshot_digest, merkle_root, event_head, finished_at } = parts; // just these, whatever else the caller's row holds
   return digest('proctor/root/1', { snapshot_digest, merkle_root, event_head, finished_at });
 }
+
+/** The content digest of an execution that was cancelled. */
+export const CANCELLED_CONTENT = executionContent({
+  status: 'cancelled',
+  fault: 'cancelled',
+  envelope: null,
+  evaluator_results: [],
+  aggregate: null,
+});

@@ -7,7 +7,7 @@ import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '../contract/store.ts';
 import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
-import { envelopeContent, executionContent } from '../core/evidence.ts';
+import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
 import { linkedSignal, untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -76,20 +76,13 @@ function stopsTheRun(error: unknown): boolean {
 
 /** The attempt's ending when its run is cancelled while it is held. */
 export function cancelledEnding(claim: Claim): Completion {
-  const content = executionContent({
-    status: 'cancelled',
-    fault: 'cancelled',
-    envelope: null,
-    evaluator_results: [],
-    aggregate: null,
-  });
   const end = {
     attempt_status: 'cancelled',
     status: 'cancelled',
     fault: 'cancelled',
     reason: 'run_cancelled',
   } as const;
-  return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content, evidence: [] };
+  return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content: CANCELLED_CONTENT, evidence: [] };
 }
 
 class TimeLimit extends Error {}

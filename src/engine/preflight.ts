@@ -4,7 +4,7 @@ import type { Profile } from '../contract/profile.ts';
 
 /**
  * What keeps this machine from serving the profile: the agent and every evaluator are opened and closed again, so that a
- * secret that is not set or a program that is not there is told before a run exists. Nothing is called.
+ * secret that is not set or a program that is not there is told before a run exists. Modules are loaded, but nothing in them is called.
  */
 export async function preflight(plugins: Plugins, profile: Profile, baseDir: string): Promise<ProctorError[]> {
   const options = { base_dir: baseDir, concurrency: 1 };

@@ -44,7 +44,9 @@ export class Slots {
   /** Gives a slot back and starts what waited longest and may start now. */
   leave(runId: string): void {
     this.#running -= 1;
-    this.#taken.set(runId, (this.#taken.get(runId) ?? 0) - 1);
+    const left = (this.#taken.get(runId) ?? 0) - 1;
+    if (left > 0) this.#taken.set(runId, left);
+    else this.#taken.delete(runId); // a worker that serves run after run for ever keeps nothing of those that ended
     const next = this.#waiting.findIndex((waiting) => this.#free(waiting.runId, waiting.most));
     if (next >= 0) this.#waiting.splice(next, 1)[0]?.go();
   }

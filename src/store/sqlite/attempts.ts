@@ -1,6 +1,6 @@
 import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
 import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
-import { attemptSeal, executionContent, resultHash } from '../../core/evidence.ts';
+import { attemptSeal, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
@@ -183,15 +183,6 @@ export function sealOf(tx: Transaction, runNo: number, ordinal: number, attempt:
     )?.seal ?? ''
   );
 }
-
-/** The content digest of an execution that was cancelled. */
-export const CANCELLED_CONTENT = executionContent({
-  status: 'cancelled',
-  fault: 'cancelled',
-  envelope: null,
-  evaluator_results: [],
-  aggregate: null,
-});
 
 function place(keys: Keys, fence: Fence): Leased {
   const { run_id, ordinal, attempt, lease_id } = fence;

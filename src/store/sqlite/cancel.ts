@@ -1,4 +1,5 @@
-import { CANCELLED_CONTENT, closeAttempt, endExecution, sealOf } from './attempts.ts';
+import { CANCELLED_CONTENT } from '../../core/evidence.ts';
+import { closeAttempt, endExecution, sealOf } from './attempts.ts';
 import type { Keys } from './keys.ts';
 import { endCancelled } from './runs.ts';
 import type { Transaction } from './transaction.ts';
