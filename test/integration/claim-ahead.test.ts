@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Worker } from '../../src/engine/worker.ts';
 import { createExamRun, openApp, temporaryFolder, writeExam } from '../support/chaos-exam.ts';
 
 const CONCURRENCY = 8;
 const EXECUTIONS = 160;
-const AGENT_MS = 100; // longer than a flush of a busy disk: only then is there anything to claim ahead
+// A claim takes long enough, whatever the disk, for a slot to fall free meanwhile, and yet a fraction of what the agent takes.
+const AGENT_MS = 200;
+const CLAIM_MS = 50;
 
 test('slots are kept full by claims ahead, and an agent never gets more calls at once than the concurrency', {
   timeout: 60_000,
@@ -33,6 +36,7 @@ test('slots are kept full by claims ahead, and an agent never gets more calls at
   const store = {
     ...app.store,
     claim: async (request: Parameters<typeof app.store.claim>[0]) => {
+      await sleep(CLAIM_MS);
       const claims = await app.store.claim(request);
       ahead = Math.max(ahead, (await app.store.progress(runId)).running - CONCURRENCY);
       return claims;
