@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 /** One call of a tool that the agent made; `gated` went through the gateway, `reported` is only told of. */
 export const toolCallSchema = z.object({
-  name: z.string(),
   arguments: z.json().default(null),
+  name: z.string(),
   result: z.json().default(null),
   source: z.enum(['gated', 'reported']).default('reported'),
 });
@@ -11,23 +11,26 @@ export type ToolCall = z.output<typeof toolCallSchema>;
 
 /** What the agent used: tokens and money (integer micro-USD). */
 export const usageSchema = z.object({
+  cost_micro_usd: z.number().int().nonnegative().nullable().default(null),
   input_tokens: z.number().int().nonnegative().nullable().default(null),
   output_tokens: z.number().int().nonnegative().nullable().default(null),
   total_tokens: z.number().int().nonnegative().nullable().default(null),
-  cost_micro_usd: z.number().int().nonnegative().nullable().default(null),
 });
 export type Usage = z.output<typeof usageSchema>;
 
-/** The envelope: an agent's output in one shape. Absent values are null or empty, never missing. */
+/**
+ * The envelope: an agent's output in one shape. Absent values are null or empty, never missing. Members stand in the order
+ * of canonical JSON, so that recording one sorts nothing.
+ */
 export const envelopeSchema = z
   .object({
-    text: z.string().nullable().default(null),
+    metadata: z.record(z.string(), z.json()).default({}),
+    raw: z.json().default(null),
     structured: z.json().default(null),
+    text: z.string().nullable().default(null),
     tool_calls: z.array(toolCallSchema).default([]),
     trace: z.array(z.json()).default([]),
     usage: usageSchema.nullable().default(null),
-    metadata: z.record(z.string(), z.json()).default({}),
-    raw: z.json().default(null),
   })
   .meta({ id: 'envelope', description: "An agent's output in one shape" });
 export type Envelope = z.output<typeof envelopeSchema>;
@@ -115,5 +118,5 @@ export function agentFailure(
 
 /** An envelope with the members given; the rest absent. */
 export function envelope(members: Partial<Envelope>): Envelope {
-  return { text: null, structured: null, tool_calls: [], trace: [], usage: null, metadata: {}, raw: null, ...members };
+  return { metadata: {}, raw: null, structured: null, text: null, tool_calls: [], trace: [], usage: null, ...members };
 }

@@ -42,7 +42,7 @@ export function aggregate(
     defaults.min_execution_score === null
       ? graded.every((result) => result.status === 'passed')
       : score >= defaults.min_execution_score;
-  return { passed: graded.length > 0 && !blocked && enough, score, dimensions, blocking_failures: blocking };
+  return { blocking_failures: blocking, dimensions, passed: graded.length > 0 && !blocked && enough, score };
 }
 
 /** The aggregate of an execution that the agent failed without an answer: zero in every dimension of its group. */

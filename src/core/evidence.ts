@@ -1,6 +1,6 @@
 import type { Envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
-import { canonicalJson, digest, digestText } from '../lib/canonical-json.ts';
+import { digest, digestText } from '../lib/canonical-json.ts';
 import type { Aggregate } from './aggregate.ts';
 
 /** The kinds of evidence rows. */
@@ -160,26 +160,27 @@ export interface ExecutionContent {
  */
 export function envelopeContent(envelope: Envelope): string {
   const { text, structured, tool_calls, usage } = envelope;
-  return digest('proctor/envelope/1', { text, structured, tool_calls, usage });
+  return digest('proctor/envelope/1', { structured, text, tool_calls, usage });
 }
 
 /** The content digest of one execution; ids, instants, workers, attempts and durations are provenance and stay out. */
 export function executionContent(content: ExecutionContent): string {
   const results = content.evaluator_results.map(
-    ({ index, ref, dimension, blocking, weight, status, severity, score, reason, evidence }) => ({
-      index,
-      ref,
-      dimension,
+    ({ blocking, dimension, evidence, index, reason, ref, score, severity, status, weight }) => ({
       blocking,
-      weight,
-      status,
-      severity,
-      score,
-      reason,
+      dimension,
       evidence,
+      index,
+      reason,
+      ref,
+      score,
+      severity,
+      status,
+      weight,
     }),
   );
-  return digestText('proctor/execution/1', canonicalJson({ ...content, evaluator_results: results }));
+  const { aggregate, envelope, fault, status } = content;
+  return digest('proctor/execution/1', { aggregate, envelope, evaluator_results: results, fault, status });
 }
 
 /** The evidence root of a run: what a verdict rests on, in one digest; `--expect ROOT` compares with it. */

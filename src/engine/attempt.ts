@@ -8,7 +8,7 @@ import type { Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '.
 import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
-import { linkedSignal, untilAborted } from '../lib/abort.ts';
+import { untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
@@ -34,38 +34,36 @@ const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by 
 
 /**
  * One attempt at an execution, from the claim to how it ends: agent → envelope → evaluators → aggregate. Rejects with the
- * signal's reason when the lease is lost or the work is to stop; everything else is an ending.
+ * reason that `control` is aborted for when the lease is lost or the work is to stop; everything else is an ending.
  */
 export async function executeAttempt(
   deps: AttemptDeps,
   context: RunContext,
   claim: Claim,
-  signal: AbortSignal,
+  control: AbortController,
 ): Promise<Ending> {
   const { case: item } = await context.cases.at(claim.ordinal);
   const limit = context.profile.limits.execution.time_ms;
-  using limited = linkedSignal(signal, limit ?? undefined, () => new TimeLimit());
   const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence);
-  const work: Work = { deps, context, claim, item, evidence, signal: limited.signal };
+  const work: Work = { deps, context, claim, item, evidence, control, signal: control.signal };
+  const timer = limit === null ? undefined : setTimeout(() => control.abort(new TimeLimit(limit)), limit);
   try {
     const kept = await readKept(deps.artifacts, claim.kept);
     if (kept !== null)
       return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
     const answer = await ask(work);
     return answer.type === 'failure' ? failed(work, answer) : await grade(work, answer);
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (error instanceof TimeLimit)
-      return failed(
-        work,
-        agentFailure('agent', 'time_limit', `limits.execution.time_ms (${limit} ms) was reached`, { timed_out: true }),
-      );
-    if (error instanceof LeaseLost || stopsTheRun(error)) throw error;
+  } catch (caught) {
+    const error = control.signal.aborted ? control.signal.reason : caught;
+    if (error instanceof TimeLimit || error instanceof Overrun) return failed(work, error.failure);
+    if (control.signal.aborted || error instanceof LeaseLost || stopsTheRun(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return failed(
       work,
       agentFailure('infrastructure', 'internal', `the worker could not carry out the attempt: ${message}`),
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -85,7 +83,26 @@ export function cancelledEnding(claim: Claim): Completion {
   return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content: CANCELLED_CONTENT, evidence: [] };
 }
 
-class TimeLimit extends Error {}
+/** The execution's own time limit was reached. */
+class TimeLimit extends Error {
+  readonly failure: AgentFailure;
+
+  constructor(limitMs: number) {
+    super();
+    const message = `limits.execution.time_ms (${limitMs} ms) was reached`;
+    this.failure = agentFailure('agent', 'time_limit', message, { timed_out: true });
+  }
+}
+
+/** The agent's adapter overran the time limit of a request. */
+class Overrun extends Error {
+  readonly failure: AgentFailure;
+
+  constructor(timeoutMs: number) {
+    super();
+    this.failure = agentFailure('agent', 'timeout', `no answer within ${timeoutMs} ms`, { timed_out: true });
+  }
+}
 
 interface Work {
   readonly deps: AttemptDeps;
@@ -93,6 +110,8 @@ interface Work {
   readonly claim: Claim;
   readonly item: PlannedCase;
   readonly evidence: EvidenceWriter;
+  /** Aborts with what ends the attempt: one for all of it, because each costs as much as a row of the store. */
+  readonly control: AbortController;
   readonly signal: AbortSignal;
 }
 
@@ -105,7 +124,7 @@ interface Answer {
   readonly results: readonly EvaluatorResult[];
 }
 
-async function ask({ deps, context, claim, item, evidence, signal }: Work): Promise<Answer | AgentFailure> {
+async function ask({ deps, context, claim, item, evidence, control, signal }: Work): Promise<Answer | AgentFailure> {
   const { run_id, ordinal, attempt } = claim;
   const ids = {
     run_id,
@@ -115,28 +134,26 @@ async function ask({ deps, context, claim, item, evidence, signal }: Work): Prom
   };
   const request = agentRequest(ids, context.profile, item);
   const timeout_ms = context.profile.defaults.request_timeout_ms;
-  using hard = linkedSignal(signal, timeout_ms + GRACE_MS, () => new Overrun());
   await context.pace(signal);
   const started = deps.clock.monotonic();
+  const timer = setTimeout(() => control.abort(new Overrun(timeout_ms)), timeout_ms + GRACE_MS);
   try {
     const answer = await untilAborted(
-      context.agent.invoke(request, { signal: hard.signal, timeout_ms, repeat: claim.repeat }),
-      hard.signal,
+      context.agent.invoke(request, { signal, timeout_ms, repeat: claim.repeat }),
+      signal,
     );
     if (answer.type === 'failure') return deps.plugins.redact(answer);
     const latency_ms = Math.round(deps.clock.monotonic() - started);
     const envelope = deps.plugins.redact(answer.envelope);
     return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
   } catch (error) {
-    if (error instanceof Overrun)
-      return agentFailure('agent', 'timeout', `no answer within ${timeout_ms} ms`, { timed_out: true });
     if (error instanceof TypeError)
       return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
-
-class Overrun extends Error {}
 
 /** Runs the evaluators that are still to run and ends the attempt by what they say. */
 async function grade(work: Work, answer: Answer): Promise<Ending> {

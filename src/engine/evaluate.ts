@@ -84,16 +84,16 @@ async function run(
   }
   const { status, severity, score, reason, evidence } = found;
   const result: EvaluatorResult = {
-    index,
-    ref,
-    dimension,
     blocking,
-    weight,
-    status,
-    severity,
-    score,
-    reason,
+    dimension,
     evidence,
+    index,
+    reason,
+    ref,
+    score,
+    severity,
+    status,
+    weight,
   };
   return { result, duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
 }

@@ -41,20 +41,35 @@ export class EvidenceWriter {
   async envelope(envelope: Envelope, latency_ms: number, reused: boolean): Promise<EvidenceRow> {
     if (this.#policy.persist_raw_outputs === 'none') return this.withoutEnvelope(envelope, latency_ms);
     const kept = this.#policy.mode === 'summary' ? { ...envelope, raw: null, trace: [] } : envelope;
-    return await this.#row('envelope', { envelope: kept, content: null, latency_ms, reused });
+    return await this.#row('envelope', { content: null, envelope: kept, latency_ms, reused });
   }
 
   /** The row of an envelope that the policy leaves out: its content digest stands for it. */
   withoutEnvelope(envelope: Envelope, latency_ms: number): EvidenceRow {
     return {
       kind: 'envelope',
-      body: canonicalJson({ envelope: null, content: envelopeContent(envelope), latency_ms, reused: false }),
+      body: canonicalJson({ content: envelopeContent(envelope), envelope: null, latency_ms, reused: false }),
       artifact: null,
     };
   }
 
   async result(result: EvaluatorResult, duration_ms: number, reused: boolean): Promise<EvidenceRow> {
-    return await this.#row('evaluator_result', { ...this.kept(result), duration_ms, reused });
+    const { blocking, dimension, evidence, index, reason, ref, score, severity, status, weight } = this.kept(result);
+    const body: ResultBody = {
+      blocking,
+      dimension,
+      duration_ms,
+      evidence,
+      index,
+      reason,
+      ref,
+      reused,
+      score,
+      severity,
+      status,
+      weight,
+    };
+    return await this.#row('evaluator_result', body);
   }
 
   /** The result as it is kept: what the verdict is computed from is what stands in the evidence. */

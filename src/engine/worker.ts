@@ -1,7 +1,6 @@
 import { type ErrorCode, ProctorError } from '../contract/problem.ts';
 import type { Claim, Fence, RunRow } from '../contract/store.ts';
 import { MAX_LEASE_LOSSES } from '../core/decide.ts';
-import { linkedSignal } from '../lib/abort.ts';
 import { thisProcess } from '../lib/host.ts';
 import { newId } from '../lib/id.ts';
 import { type AttemptDeps, cancelledEnding, type Ending, executeAttempt, LeaseLost } from './attempt.ts';
@@ -40,7 +39,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #slots: Slots;
   readonly #ahead = new ClaimAhead();
-  readonly #held = new Map<string, { claim: Claim; abort: (reason: unknown) => void }>();
+  readonly #held = new Map<string, { claim: Claim; control: AbortController }>();
   readonly #contexts = new Map<string, RunContext>();
   readonly #refused = new Set<string>();
   readonly #stop = new AbortController();
@@ -79,7 +78,7 @@ export class Worker {
     } finally {
       this.#options.drain.removeEventListener('abort', onDrain);
       this.#stop.abort(new Draining());
-      for (const { abort } of this.#held.values()) abort(new Draining());
+      for (const { control } of this.#held.values()) control.abort(new Draining());
       await Promise.all([beat, house]);
       for (const context of this.#contexts.values()) await context[Symbol.asyncDispose]();
       if (this.#fatal === null) await store.closeSession(this.session_id);
@@ -162,11 +161,11 @@ export class Worker {
     const { store } = this.#deps;
     const key = `${claim.run_id}/${claim.ordinal}/${claim.attempt}`;
     const context = this.#contexts.get(claim.run_id);
-    using linked = linkedSignal(undefined);
-    this.#held.set(key, { claim, abort: linked.abort });
+    const control = new AbortController();
+    this.#held.set(key, { claim, control });
     try {
       if (context === undefined) throw new Error(`run ${claim.run_id} is not open here`);
-      const ending = await this.#execute(context, claim, linked.signal);
+      const ending = await this.#execute(context, claim, control);
       this.#held.delete(key); // from here on the slot is free: the claim that fills it shares the write's commit
       await this.#write(() =>
         ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry),
@@ -180,11 +179,11 @@ export class Worker {
     this.#wake();
   }
 
-  async #execute(context: RunContext, claim: Claim, signal: AbortSignal): Promise<Ending> {
-    await this.#slots.take(claim.run_id, context.concurrency, signal);
+  async #execute(context: RunContext, claim: Claim, control: AbortController): Promise<Ending> {
+    await this.#slots.take(claim.run_id, context.concurrency, control.signal);
     const started = this.#deps.clock.monotonic();
     try {
-      return await executeAttempt(this.#deps, context, claim, signal);
+      return await executeAttempt(this.#deps, context, claim, control);
     } finally {
       this.#ahead.worked(this.#deps.clock.monotonic() - started);
       this.#slots.leave(claim.run_id);
@@ -240,7 +239,7 @@ export class Worker {
         }),
       );
     }
-    for (const { abort } of this.#held.values()) abort(new Draining());
+    for (const { control } of this.#held.values()) control.abort(new Draining());
     while ((this.#held.size > 0 || this.#writes > 0) && this.#fatal === null) await this.#deps.clock.sleep(10);
   }
 
@@ -271,13 +270,13 @@ export class Worker {
   }
 
   #abort(fence: Fence, reason: unknown): void {
-    this.#held.get(`${fence.run_id}/${fence.ordinal}/${fence.attempt}`)?.abort(reason);
+    this.#held.get(`${fence.run_id}/${fence.ordinal}/${fence.attempt}`)?.control.abort(reason);
   }
 
   #fail(error: unknown): void {
     this.#fatal ??= error;
     this.#stop.abort(error);
-    for (const { abort } of this.#held.values()) abort(error);
+    for (const { control } of this.#held.values()) control.abort(error);
     this.#wake();
   }
 }

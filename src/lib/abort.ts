@@ -1,7 +1,6 @@
 /** A signal derived from a parent and a time limit; disposing removes the timer and the listener on the parent. */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
-  abort(reason: unknown): void;
 }
 
 /**
@@ -30,7 +29,6 @@ export function linkedSignal(
   }
   return {
     signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
     [Symbol.dispose]() {
       clearTimeout(timer);
       parent?.removeEventListener('abort', forward);
@@ -39,21 +37,18 @@ export function linkedSignal(
 }
 
 /** Resolves with the promise, or rejects with the signal's reason as soon as it aborts; the promise is not abandoned silently. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    promise.catch(() => undefined); // its failure is the consequence of the abort that is reported here
-    throw signal.reason;
-  }
-  let onAbort: (() => void) | undefined;
-  try {
-    return await Promise.race([
-      promise,
-      new Promise<never>((_, reject) => {
-        onAbort = () => reject(signal.reason);
-        signal.addEventListener('abort', onAbort, { once: true });
-      }),
-    ]);
-  } finally {
-    if (onAbort) signal.removeEventListener('abort', onAbort);
-  }
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    const settle = (end: () => void) => {
+      signal.removeEventListener('abort', onAbort);
+      end();
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)), // after an abort: its consequence, which was told already
+    );
+  });
 }

@@ -9,7 +9,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * non-finite number, a lone surrogate or a value JSON has no form for.
  */
 export function canonicalJson(value: unknown): string {
-  return write(value, null);
+  return inOrder(value) ? JSON.stringify(value) : write(value, null);
 }
 
 /** SHA-256 in lower hex over a domain line (`proctor/NAME/1`) and the canonical JSON of the value (CONTRACTS, identity). */
@@ -25,6 +25,37 @@ export function digestText(domain: string, text: string): string {
 /** SHA-256 in lower hex of raw bytes: the name of an artifact. */
 export function digestBytes(bytes: Uint8Array | string): string {
   return hash('sha256', bytes, 'hex');
+}
+
+/**
+ * True for plain data whose keys stand in order at every depth: `JSON.stringify` writes it as RFC 8785 asks, three times as
+ * fast as `write`. What is written for every execution is made in that order for this reason.
+ */
+function inOrder(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed();
+    case 'number':
+      return Number.isFinite(value);
+    case 'boolean':
+      return true;
+    case 'object':
+      return value === null || (Array.isArray(value) ? value.every(inOrder) : membersInOrder(value));
+    default:
+      return false;
+  }
+}
+
+function membersInOrder(record: object): boolean {
+  if (Object.getPrototypeOf(record) !== Object.prototype) return false; // a class may have a `toJSON` of its own
+  let before: string | null = null;
+  for (const key of Object.keys(record)) {
+    if (before !== null && before > key) return false;
+    before = key;
+    const member = (record as Record<string, unknown>)[key];
+    if (member !== undefined && !(inOrder(member) && key.isWellFormed())) return false;
+  }
+  return true;
 }
 
 /** Where a value stands: linked upwards and joined only when something is refused, because nearly nothing ever is. */

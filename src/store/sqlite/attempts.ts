@@ -45,7 +45,7 @@ export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResul
   insertEvidence(tx, at, retry.evidence);
   const { attempt_status: status, reason, fault } = retry;
   closeAttempt(tx, at, { status, reason, fault });
-  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ status, fault, reason }) });
+  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ fault, reason, status }) });
   const budget = fault === 'infrastructure' || fault === 'grader' ? fault : 'agent';
   tx.connection.run(
     `update or fail queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
@@ -165,7 +165,7 @@ export function endExecution(
     type: 'execution_finished',
     ordinal,
     ...(attempt > 0 ? { attempt } : {}),
-    body: canonicalJson({ status, fault, passed: end.passed, result: hash }),
+    body: canonicalJson({ fault, passed: end.passed, result: hash, status }),
   });
   tx.count(run_no, from, -1);
   tx.count(run_no, status, 1);
