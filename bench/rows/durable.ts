@@ -1,15 +1,18 @@
 import path from 'node:path';
+import { type Calmed, calmRounds } from '../calm.ts';
 import { openApp, runEngine } from '../engine-run.ts';
 import { writeWorkload } from '../fixtures/workload.ts';
-import { measurePromptfoo } from '../peers/promptfoo.ts';
+import { measurePromptfoo, type PromptfooFigures } from '../peers/promptfoo.ts';
 import { measureProctor, passedRun } from '../proctor-cli.ts';
 import { rawRate } from '../raw-writes.ts';
-import { median, percent, percentile, type Row, type RowContext, shown, told } from '../row.ts';
+import { median, percent, percentile, type Row, shown, told } from '../row.ts';
 import { settled } from '../settled.ts';
 
 const CONCURRENCY = 64;
 const PEER_CONCURRENCY = 20; // promptfoo's best
 const ROUNDS = 3;
+const MOST_ROUNDS = 5; // until so many were calm
+const MORE = 10; // times the peer's cases, for the steady rate of the whole process
 const WARM_UP = 2_000;
 
 /** Durable executions a second: the engine in this process, its raw limit, and the whole process beside promptfoo. */
@@ -20,27 +23,35 @@ export const durable: Row = {
     const cases = quick ? 6_000 : 30_000;
     const peerCases = quick ? 300 : 2_000;
     await engineRate(path.join(folder, 'warm-up'), WARM_UP);
-    const rounds: Round[] = [];
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const home = path.join(folder, `round-${round}`);
-      await settled();
-      const engine = await engineRate(home, cases);
-      await settled();
-      const raw = rawRate(engine.store_path, path.join(home, 'raw.db'), cases);
-      rounds.push({ ...engine, raw });
-      note(`round ${round} of ${ROUNDS}: ${shown(engine.rate)}/s, p99 ${shown(engine.p99_ms)} ms, raw ${shown(raw)}/s`);
-    }
-    const whole = await wholeProcess(folder, peerCases);
-    if (whole.steady_rate <= 0)
-      throw new Error(
-        `more cases took no more time (${whole.one_ms} ms, then ${whole.many_ms} ms): the machine is too busy for a steady rate`,
-      );
-    const peer = await measurePromptfoo({ cases: peerCases, concurrency: PEER_CONCURRENCY, work_dir: folder });
-    const rate = median(rounds.map((round) => round.rate));
-    const p99 = median(rounds.map((round) => round.p99_ms));
-    const raw = median(rounds.map((round) => round.raw));
-    const share = median(rounds.map((round) => round.rate / round.raw));
-    const times = whole.steady_rate / peer.steady_rate_per_s;
+    const engine = await calmRounds(
+      ROUNDS,
+      MOST_ROUNDS,
+      (round) => engineRound(folder, round, cases),
+      ({ value, stolen }) => {
+        note(
+          `engine: ${shown(value.rate)}/s, p99 ${shown(value.p99_ms)} ms, raw ${shown(value.raw)}/s; ${taken(stolen)}`,
+        );
+      },
+    );
+    const whole = await calmRounds(
+      ROUNDS,
+      MOST_ROUNDS,
+      (round) => wholeRound(folder, round, peerCases),
+      ({ value, stolen }) => {
+        note(
+          `whole process: ${shown(value.steady_rate)}/s, promptfoo ${shown(value.peer.steady_rate_per_s)}/s; ${taken(stolen)}`,
+        );
+      },
+    );
+    const rounds = engine.chosen.map(({ value }) => value);
+    const processes = whole.chosen.map(({ value }) => value);
+    const middle = (read: (round: Round) => number) => median(rounds.map(read));
+    const middleOf = (read: (round: Whole) => number) => median(processes.map(read));
+    const rate = middle((round) => round.rate);
+    const p99 = middle((round) => round.p99_ms);
+    const raw = middle((round) => round.raw);
+    const share = middle((round) => round.rate / round.raw);
+    const times = middleOf(({ steady_rate, peer }) => steady_rate / peer.steady_rate_per_s);
     return {
       figures: [
         {
@@ -61,24 +72,33 @@ export const durable: Row = {
           figure: 'p99 claim to durable',
           bar: '≤ 50 ms',
           measured: `${shown(p99)} ms`,
-          beside: `p50 ${shown(median(rounds.map((round) => round.p50_ms)))} ms`,
+          beside: `p50 ${shown(middle((round) => round.p50_ms))} ms`,
           met: p99 <= 50,
         },
         {
-          figure: `steady rate of \`proctor run\`, ${shown(whole.many)} cases`,
+          figure: `steady rate of \`proctor run\`, ${shown(peerCases * MORE)} cases`,
           bar: '≥ 20 × promptfoo',
-          measured: `${shown(whole.steady_rate)}/s = ${shown(times)} ×`,
-          beside: `promptfoo ${peer.install_version} ${shown(peer.steady_rate_per_s)}/s on ${shown(peerCases)}`,
+          measured: `${shown(middleOf((round) => round.steady_rate))}/s = ${shown(times)} ×`,
+          beside: `promptfoo ${processes[0]?.peer.install_version} ${shown(middleOf(({ peer }) => peer.steady_rate_per_s))}/s on ${shown(peerCases)}`,
           met: times >= 20,
         },
         told(
           `whole process, ${shown(peerCases)} cases`,
-          `${shown(whole.all_ms)} ms`,
-          `promptfoo ${shown(peer.whole_process_ms)} ms`,
+          `${shown(middleOf((round) => round.all_ms))} ms`,
+          `promptfoo ${shown(middleOf(({ peer }) => peer.whole_process_ms))} ms`,
         ),
-        told('whole process, 1 case', `${shown(whole.one_ms)} ms`, `promptfoo ${shown(peer.one_case_ms)} ms`),
+        told(
+          'whole process, 1 case',
+          `${shown(middleOf((round) => round.one_ms))} ms`,
+          `promptfoo ${shown(middleOf(({ peer }) => peer.one_case_ms))} ms`,
+        ),
+        told(
+          'taken from this machine while measured',
+          `${percent(most(engine.chosen))} and ${percent(most(whole.chosen))}`,
+          `rounds made: ${engine.all.length} and ${whole.all.length}`,
+        ),
       ],
-      details: { cases, rounds, whole, promptfoo: peer },
+      details: { cases, peer_cases: peerCases, engine, whole },
     };
   },
 };
@@ -128,19 +148,26 @@ async function engineRate(home: string, cases: number): Promise<Engine> {
   };
 }
 
+/** The whole process beside the peer's, one after the other. */
 interface Whole {
-  /** Cases of the run that the steady rate comes from: a run of the peer's few would end within the noise of a start. */
-  readonly many: number;
-  readonly many_ms: number;
-  /** The same cases as the peer's, as a whole process. */
+  /** The same cases as the peer's. */
   readonly all_ms: number;
   readonly one_ms: number;
-  /** (many − 1) / (many_ms − one_ms): what a further case costs. */
+  /** (many − 1) / (many_ms − one_ms), over ten times the cases: a run of the peer's few would end within the noise of a start. */
   readonly steady_rate: number;
+  readonly peer: PromptfooFigures;
 }
 
-/** `proctor run --json` over the peer's cases, over ten times as many, and over one. */
-async function wholeProcess(folder: RowContext['folder'], cases: number): Promise<Whole> {
+async function engineRound(folder: string, round: number, cases: number): Promise<Round> {
+  const home = path.join(folder, `round-${round}`);
+  await settled();
+  const engine = await engineRate(home, cases);
+  await settled();
+  return { ...engine, raw: rawRate(engine.store_path, path.join(home, 'raw.db'), cases) };
+}
+
+/** `proctor run --json` over one case, the peer's cases and ten times as many; then the peer. */
+async function wholeRound(folder: string, round: number, cases: number): Promise<Whole> {
   const wall = async (name: string, count: number) => {
     const home = path.join(folder, name);
     await writeWorkload(home, { cases: count, concurrency: CONCURRENCY });
@@ -148,14 +175,25 @@ async function wholeProcess(folder: RowContext['folder'], cases: number): Promis
     passedRun(measure, count);
     return measure.wall_ms;
   };
-  const many = cases * 10;
-  await wall('whole-warm-up', 1);
-  const times = { one: [] as number[], all: [] as number[], many: [] as number[] };
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    times.one.push(await wall(`whole-one-${round}`, 1));
-    times.all.push(await wall(`whole-all-${round}`, cases));
-    times.many.push(await wall(`whole-many-${round}`, many));
-  }
-  const [one_ms, all_ms, many_ms] = [median(times.one), median(times.all), median(times.many)];
-  return { many, many_ms, all_ms, one_ms, steady_rate: ((many - 1) / (many_ms - one_ms)) * 1000 };
+  const many = cases * MORE;
+  if (round === 1) await wall('whole-warm-up', 1);
+  await settled();
+  const one_ms = await wall(`whole-one-${round}`, 1);
+  const all_ms = await wall(`whole-all-${round}`, cases);
+  const many_ms = await wall(`whole-many-${round}`, many);
+  if (many_ms <= one_ms)
+    throw new Error(
+      `more cases took no more time (${one_ms} ms, then ${many_ms} ms): the machine is too busy for a steady rate`,
+    );
+  await settled();
+  const peer = await measurePromptfoo({ cases, concurrency: PEER_CONCURRENCY, work_dir: folder });
+  return { all_ms, one_ms, steady_rate: ((many - 1) / (many_ms - one_ms)) * 1000, peer };
+}
+
+function taken(stolen: number): string {
+  return `${percent(stolen)} of the processors were given to others`;
+}
+
+function most(rounds: readonly Calmed<unknown>[]): number {
+  return Math.max(...rounds.map(({ stolen }) => stolen));
 }
