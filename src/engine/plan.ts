@@ -139,16 +139,16 @@ async function writeCases(
 function plannedCase(item: Case, group: number): PlannedCase {
   const { id, task_type, input, expected, context, tags, metadata, cluster } = item;
   return {
-    id,
-    task_type,
-    group,
-    input,
-    expected,
-    context,
-    tags,
-    metadata,
+    case_content: digest('proctor/case/1', { context, expected, input, task_type }),
     cluster,
-    case_content: digest('proctor/case/1', { task_type, input, expected, context }),
+    context,
+    expected,
+    group,
+    id,
+    input,
+    metadata,
+    tags,
+    task_type,
   };
 }
 

@@ -36,12 +36,15 @@ export async function readSnapshot(store: Store, run: Pick<RunRow, 'run_id' | 's
   return snapshot;
 }
 
-/** The cases of a plan by ordinal, read from their chunks; a few chunks are kept. */
+/**
+ * The cases of a plan by ordinal, read from their chunks. A few chunks are kept, as bytes: parsed cases would live long enough
+ * to become old garbage, some megabytes a second of it.
+ */
 export class PlanCases {
   readonly #artifacts: ArtifactStore;
   readonly #planDigest: string;
   readonly #repeats: number;
-  readonly #chunks = new Lru<number, Promise<PlannedCase[]>>(6);
+  readonly #chunks = new Lru<number, Promise<Chunk>>(6);
   #manifest: Promise<PlanManifest> | undefined;
 
   constructor(artifacts: ArtifactStore, planDigest: string, repeats: number) {
@@ -54,11 +57,13 @@ export class PlanCases {
   async at(ordinal: number): Promise<{ case: PlannedCase; repeat: number }> {
     const index = Math.floor(ordinal / this.#repeats);
     const { chunk_size } = await this.manifest();
-    const cases = await this.#chunk(Math.floor(index / chunk_size));
-    const found = cases[index % chunk_size];
-    if (found === undefined)
+    const { bytes, ends } = await this.#chunk(Math.floor(index / chunk_size));
+    const line = index % chunk_size;
+    const end = ends[line];
+    if (end === undefined)
       throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
-    return { case: found, repeat: (ordinal % this.#repeats) + 1 };
+    const text = bytes.toString('utf8', line === 0 ? 0 : (ends[line - 1] ?? 0) + 1, end);
+    return { case: JSON.parse(text) as PlannedCase, repeat: (ordinal % this.#repeats) + 1 };
   }
 
   manifest(): Promise<PlanManifest> {
@@ -68,14 +73,29 @@ export class PlanCases {
     return this.#manifest;
   }
 
-  #chunk(number: number): Promise<PlannedCase[]> {
+  #chunk(number: number): Promise<Chunk> {
     return this.#chunks.get(number, async () => {
       const name = (await this.manifest()).chunks[number];
-      if (name === undefined) return [];
-      const text = (await this.#artifacts.get(name)).toString();
-      return text.split('\n').map((line) => JSON.parse(line) as PlannedCase);
+      return chunkOf(name === undefined ? Buffer.alloc(0) : await this.#artifacts.get(name));
     });
   }
+}
+
+/** The lines of a chunk, a case each, and where each ends. */
+interface Chunk {
+  readonly bytes: Buffer;
+  readonly ends: readonly number[];
+}
+
+function chunkOf(bytes: Buffer): Chunk {
+  const ends: number[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const found = bytes.indexOf(0x0a, from);
+    const end = found < 0 ? bytes.length : found;
+    ends.push(end);
+    from = end + 1;
+  }
+  return { bytes, ends };
 }
 
 /** Everything a worker needs for the executions of one run: the frozen profile, its cases, and its plug-ins, opened once. */
