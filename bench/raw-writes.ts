@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { configureDatabase, openDatabase } from '../src/store/sqlite/connection.ts';
 import { migrate } from '../src/store/sqlite/migrate.ts';
-import { triggerNames } from '../src/store/sqlite/triggers.ts';
+import { triggers } from '../src/store/sqlite/triggers.ts';
 
 type Values = SQLInputValue[];
 
@@ -40,7 +40,7 @@ function freshDatabase(target: string): DatabaseSync {
   const db = openDatabase(target);
   configureDatabase(db);
   migrate(db, target, Date.now());
-  for (const name of triggerNames()) db.exec(`drop trigger ${name}`);
+  for (const name of triggers().keys()) db.exec(`drop trigger ${name}`);
   return db;
 }
 

@@ -73,31 +73,45 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
 
 /** Goes through a raw profile without trusting its shape; what is not there or not text is the schema's to tell. */
 function checkNames(value: unknown): PathDiagnostic[] {
-  const named: { path: PropertyKey[]; find: () => unknown }[] = [];
+  const problems: PathDiagnostic[] = [];
+  /** What the name leads to, or nowhere; then what its configuration gets wrong. */
+  const look = (named: PropertyKey[], configured: PropertyKey[], config: unknown, find: () => z.ZodType | null) => {
+    try {
+      const schema = find();
+      if (schema === null) return;
+      for (const { path: inner, diagnostic: item } of zodDiagnostics(schema, config))
+        problems.push({ path: [...configured, ...inner], diagnostic: item });
+    } catch (error) {
+      if (!ProctorError.is(error)) throw error;
+      const told = error.diagnostics.length > 0 ? error.diagnostics : [diagnostic(error.message)];
+      for (const item of told) problems.push({ path: named, diagnostic: { ...item, field: null } });
+    }
+  };
+  const agent = pointerValue(value, '/agent');
   const kind = pointerValue(value, '/agent/kind');
-  if (typeof kind === 'string') named.push({ path: ['agent', 'kind'], find: () => agentKindOf(kind) });
+  if (typeof kind === 'string')
+    look(['agent', 'kind'], ['agent'], kindMembers(agent as Record<string, unknown>), () => agentKindOf(kind).config);
   const groups = pointerValue(value, '/case_groups');
   for (const [group, member] of (Array.isArray(groups) ? groups : []).entries()) {
     const evaluators = pointerValue(member, '/evaluators');
     for (const [index, reference] of (Array.isArray(evaluators) ? evaluators : []).entries()) {
       const ref = pointerValue(reference, '/ref');
-      if (typeof ref === 'string')
-        named.push({
-          path: ['case_groups', group, 'evaluators', index, 'ref'],
-          find: () => customEvaluatorOf(ref) ?? evaluatorKindOf(ref),
-        });
+      if (typeof ref !== 'string') continue;
+      const at = ['case_groups', group, 'evaluators', index];
+      look([...at, 'ref'], [...at, 'config'], pointerValue(reference, '/config') ?? {}, () =>
+        customEvaluatorOf(ref) === null ? evaluatorKindOf(ref).config : null,
+      );
     }
   }
-  return named.flatMap(({ path: at, find }) =>
-    attempt('', () => {
-      find();
-      return [];
-    }).map((item) => ({ path: at, diagnostic: { ...item, field: null } })),
-  );
+  return problems;
 }
 
 function agentMembers(profile: Profile): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(profile.agent).filter(([key]) => !AGENT_BASE_MEMBERS.includes(key)));
+  return kindMembers(profile.agent);
+}
+
+function kindMembers(agent: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(agent).filter(([key]) => !AGENT_BASE_MEMBERS.includes(key)));
 }
 
 function checkAgent(profile: Profile): Diagnostic[] {

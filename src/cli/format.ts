@@ -18,6 +18,11 @@ export function number(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** `1 case`, `2 cases`: a number with what it counts. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${number(value)} ${value === 1 ? one : many}`;
+}
+
 /** The text cut to a width, with an ellipsis; by characters, which is right for what we print. */
 export function cut(text: string, width: number): string {
   const characters = [...text];

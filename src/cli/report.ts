@@ -2,7 +2,7 @@ import type { App } from '../app.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { RunRow } from '../contract/store.ts';
 import { describeExecutions } from '../engine/describe.ts';
-import { cut, duration, number, percent, table } from './format.ts';
+import { counted, cut, duration, number, percent, table } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
 
 const MOST_SHOWN = 10;
@@ -41,7 +41,7 @@ function facts(document: RunDocument, output: Output): string {
     ['profile', `${document.profile.profile_id} ${document.profile.profile_version}`],
     [
       'dataset',
-      `${document.dataset.dataset_id}${document.dataset.dataset_version === null ? '' : ` ${document.dataset.dataset_version}`} ${dim(`${number(document.dataset.cases)} cases × ${document.repeats}`)}`,
+      `${document.dataset.dataset_id}${document.dataset.dataset_version === null ? '' : ` ${document.dataset.dataset_version}`} ${dim(`${counted(document.dataset.cases, 'case')} × ${document.repeats}`)}`,
     ],
   ];
   if (document.pass_rate !== null) {

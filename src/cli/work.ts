@@ -4,6 +4,7 @@ import { describeRun } from '../engine/describe.ts';
 import { findRun } from '../engine/run.ts';
 import { Worker } from '../engine/worker.ts';
 import type { CommandContext } from './context.ts';
+import { counted } from './format.ts';
 import { showProgress } from './progress.ts';
 import { runReport } from './report.ts';
 import { onInterrupt } from './signals.ts';
@@ -40,7 +41,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
       notice: (message) => output.note(`proctor: ${message}`),
     });
     const shown = new AbortController();
-    const title = `${run.run_id}  ${run.cases} cases × ${run.repeats}`;
+    const title = `${run.run_id}  ${counted(run.cases, 'case')} × ${run.repeats}`;
     const show = options.quiet
       ? Promise.resolve()
       : showProgress(app.store, app.clock, output, {

@@ -72,6 +72,25 @@ case_groups:
   });
 });
 
+test('where the shape is wrong, what an agent kind or an evaluator is configured with is told too', async () => {
+  const profile = `profile_id: x
+dataset: { path: cases.jsonl }
+agent: { kind: http, name: a, version: "1", endpoint: { url: 5 }, typo: 1 }
+limits: { concurrency: many }
+case_groups:
+  - { id: a, evaluators: [{ ref: contains@1, config: { needle: 4 } }] }
+`;
+  const { problem } = await problems({ 'profile.yaml': profile }, ['check', 'profile.yaml']);
+  expect(places(problem).toSorted()).toEqual(
+    [
+      'profile.yaml:3 agent.endpoint.url',
+      'profile.yaml:3 agent.typo',
+      'profile.yaml:4 limits.concurrency',
+      'profile.yaml:6 case_groups[0].evaluators[0].config.needle',
+    ].toSorted(),
+  );
+});
+
 test('duplicate ids, cases that no group or two groups take and broken rows are refused together; nothing is created', async () => {
   const rows = [
     '{"id":"a","input":1,"tags":["x"]}',

@@ -56,7 +56,7 @@ export async function auditRun(app: App, runId: string, reference: Reference): P
   for (const { where, row, what, expected, found } of verification.found)
     violations.push(`verify: ${where} ${row} ${what}: ${found} instead of ${expected}`);
   expect(verification.ok, `verify finds ${verification.differences} differences`);
-  expect(store.missingTriggers().length === 0, `triggers are missing: ${store.missingTriggers().join(', ')}`);
+  expect(store.triggerProblems().length === 0, `triggers: ${store.triggerProblems().join(', ')}`);
 
   const { executions, attempts } = await rowsOf(app, run);
   expect(executions.length === run.total, `${executions.length} executions instead of ${run.total}`);

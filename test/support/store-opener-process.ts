@@ -9,7 +9,7 @@ await go;
 try {
   const store = openSqliteStore({ path });
   await store.openSession(newSession(session_id));
-  const missing = store.missingTriggers();
+  const missing = store.triggerProblems();
   await store.close();
   process.send?.({ session_id, missing });
 } catch (error) {

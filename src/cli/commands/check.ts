@@ -4,7 +4,7 @@ import type { PlannedCase } from '../../contract/snapshot.ts';
 import { type ProbeTrial, probe } from '../../engine/probe.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
-import { number } from '../format.ts';
+import { counted } from '../format.ts';
 import { printable } from '../output.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
 
@@ -33,7 +33,7 @@ export const check: Command<Selecting & { readonly probe?: boolean }> = async (c
     (trial) =>
       `  ${trial.ok ? output.style('green', '✓') : output.style('red', '✗')} ${trial.group} ${trial.trial.replace('_', '-')} on ${printable(trial.case_id)}: ${printable(trial.detail)}${trial.latency_ms === null ? '' : output.style('dim', ` (${trial.latency_ms} ms)`)}`,
   );
-  const headline = `${output.style('bold', output.style(ok ? 'green' : 'red', ok ? ' OK ' : ' NOT OK '))} ${loaded.file}: ${number(plan.cases)} cases × ${profile.repeats}, ${profile.case_groups.length} case group${profile.case_groups.length === 1 ? '' : 's'}, agent ${printable(profile.agent.name)} ${printable(profile.agent.version)}`;
+  const headline = `${output.style('bold', output.style(ok ? 'green' : 'red', ok ? ' OK ' : ' NOT OK '))} ${loaded.file}: ${counted(plan.cases, 'case')} × ${profile.repeats}, ${counted(profile.case_groups.length, 'case group')}, agent ${printable(profile.agent.name)} ${printable(profile.agent.version)}`;
   output.result(document, [headline, ...lines].join('\n'));
   return ok ? 0 : 1;
 };

@@ -21,16 +21,17 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
   const findings: Finding[] = [nodeVersion()];
   if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
     findings.push({ check: 'store', ok: true, detail: `\`${places.store}\` is not there yet; the first run makes it` });
+    findings.push(await room(nearestFolder(path.dirname(places.store))));
   } else {
     await using app = await context.openApp();
     const { size } = await stat(places.store);
     findings.push({ check: 'store', ok: true, detail: `\`${places.store}\`, ${number(Math.ceil(size / 1024))} KiB` });
     findings.push(await room(path.dirname(places.store)));
-    const missing = app.store.missingTriggers();
+    const wrong = app.store.triggerProblems();
     findings.push({
       check: 'triggers',
-      ok: missing.length === 0,
-      detail: missing.length === 0 ? 'every trigger stands' : `missing: ${missing.join(', ')}; restore a backup`,
+      ok: wrong.length === 0,
+      detail: wrong.length === 0 ? 'every trigger stands' : `${wrong.join(', ')}; restore a backup`,
     });
     const live = await app.store.liveSessions(app.clock.now() - 60_000);
     findings.push({
@@ -80,8 +81,18 @@ function nodeVersion(): Finding {
   };
 }
 
+/** The folder, or the nearest one above it that is there: where the first run will make the rest. */
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
+}
+
 async function room(folder: string): Promise<Finding> {
-  await access(folder, constants.W_OK);
+  const writable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!writable)
+    return { check: 'disk', ok: false, detail: `\`${folder}\` cannot be written; give this user the right to` };
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   return {

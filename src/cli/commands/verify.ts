@@ -1,7 +1,7 @@
 import { findRun } from '../../engine/run.ts';
 import { type Verification, verifyRun } from '../../engine/verify/verify-run.ts';
 import type { Command } from '../context.ts';
-import { number } from '../format.ts';
+import { counted, number } from '../format.ts';
 import { type Output, printable } from '../output.ts';
 
 /** `proctor verify RUN`: recompute everything from the evidence; exit 1 when it differs anywhere. */
@@ -18,7 +18,12 @@ const MOST_SHOWN = 50;
 /** The findings for people. */
 export function text(found: Verification, output: Output): string {
   const { checked } = found;
-  const what = `${number(checked.executions)} executions, ${number(checked.attempts)} attempts, ${number(checked.evidence)} pieces of evidence, ${number(checked.events)} events`;
+  const what = [
+    counted(checked.executions, 'execution'),
+    counted(checked.attempts, 'attempt'),
+    counted(checked.evidence, 'piece of evidence', 'pieces of evidence'),
+    counted(checked.events, 'event'),
+  ].join(', ');
   const left =
     found.not_recomputable > 0
       ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out`
@@ -42,5 +47,5 @@ export function text(found: Verification, output: Output): string {
     return `  ${output.style('red', '✗')} ${item.where}  ${printable(item.row)}: ${printable(item.what)}${values}`;
   });
   const more = found.differences > lines.length ? `\n  … ${number(found.differences - lines.length)} more` : '';
-  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${number(found.differences)} places (${what})\n${lines.join('\n')}${more}${root}${left}`;
+  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${counted(found.differences, 'place')} (${what})\n${lines.join('\n')}${more}${root}${left}`;
 }

@@ -4,6 +4,7 @@ import { findRun } from '../../engine/run.ts';
 import { instant } from '../../lib/clock.ts';
 import { attemptId, executionId } from '../../lib/id.ts';
 import type { Command, CommandContext } from '../context.ts';
+import { counted } from '../format.ts';
 import { printable } from '../output.ts';
 import { showProgress } from '../progress.ts';
 import { onInterrupt } from '../signals.ts';
@@ -19,7 +20,7 @@ export const watch: Command<{ readonly run: string; readonly events?: boolean }>
   const run = await findRun(app.store, options.run);
   using interruption = onInterrupt(output, () => undefined);
   const shown = new AbortController();
-  const title = `${run.run_id}  ${run.cases} cases × ${run.repeats}`;
+  const title = `${run.run_id}  ${counted(run.cases, 'case')} × ${run.repeats}`;
   const show =
     options.events || output.json || run.finished_at !== null
       ? Promise.resolve()

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { ProctorError } from '../../contract/problem.ts';
 import { MACHINES } from '../../core/machines.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
-import { triggerNames, triggerStatements } from './triggers.ts';
+import { triggers } from './triggers.ts';
 
 /** Forward-only, numbered, never edited: a changed file is refused by its recorded digest. */
 const MIGRATIONS: readonly { readonly version: number; readonly name: string }[] = [{ version: 1, name: '0001-init' }];
@@ -55,14 +55,23 @@ export function migrate(db: DatabaseSync, location: string, nowMs: number): void
   }
 }
 
-/** Names of triggers that a sound store has and this file lacks. */
-export function missingTriggers(db: DatabaseSync): string[] {
-  const present = new Set(
-    (db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map(
-      (row) => row.name,
-    ),
-  );
-  return triggerNames().filter((name) => !present.has(name));
+/** What is wrong with the triggers of this file, a sentence each: one that is missing, altered under its name, or not ours. */
+export function triggerProblems(db: DatabaseSync): string[] {
+  const rows = db.prepare("select name, sql from sqlite_schema where type = 'trigger'").all();
+  const present = new Map((rows as { name: string; sql: string }[]).map(({ name, sql }) => [name, bodyOf(sql)]));
+  const sound = triggers();
+  const wrong = [...sound].flatMap(([name, body]) => {
+    const found = present.get(name);
+    if (found === undefined) return [`\`${name}\` is missing`];
+    return found === bodyOf(body) ? [] : [`\`${name}\` is not the one that Proctor makes`];
+  });
+  const strange = [...present.keys()].filter((name) => !sound.has(name));
+  return [...wrong, ...strange.map((name) => `\`${name}\` is not Proctor's`)];
+}
+
+/** The statement from the trigger's name on: what stands before it SQLite writes in its own way. */
+function bodyOf(statement: string): string {
+  return statement.replace(/^create\s+trigger\s+/i, '');
 }
 
 function check(applied: readonly Applied[], location: string): void {
@@ -91,7 +100,7 @@ function seed(db: DatabaseSync): void {
     for (const [from, states] of Object.entries<readonly string[]>(machine.next))
       for (const to of states) insert.run(machine.name, from, to);
   }
-  for (const statement of triggerStatements()) db.exec(statement);
+  for (const statement of triggers().values()) db.exec(statement);
 }
 
 function readMigration(name: string): string {

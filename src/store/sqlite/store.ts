@@ -8,7 +8,7 @@ import { Connection, configureDatabase, openDatabase, SQLITE_BUSY, sqliteCode, s
 import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
 import { heartbeat, reap } from './leases.ts';
-import { migrate, missingTriggers } from './migrate.ts';
+import { migrate, triggerProblems } from './migrate.ts';
 import * as readers from './readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import * as sessions from './sessions.ts';
@@ -26,8 +26,8 @@ export interface SqliteStoreOptions {
 /** A store in one SQLite file; `statistics` is what its writer saw. */
 export interface SqliteStore extends Store {
   readonly statistics: WriterStatistics;
-  /** Names of triggers that this file lacks. */
-  missingTriggers(): string[];
+  /** What is wrong with the triggers of this file, a sentence each. */
+  triggerProblems(): string[];
 }
 
 const BUSY_LIMIT_MS = 30_000;
@@ -53,7 +53,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return {
     location: path,
     statistics: writer.statistics,
-    missingTriggers: () => missingTriggers(db),
+    triggerProblems: () => triggerProblems(db),
 
     openSession: (session) => writer.write((tx) => sessions.openSession(tx, session)),
     touchSession: (id) => writer.write((tx) => sessions.touchSession(tx, id)),

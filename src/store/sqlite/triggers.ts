@@ -1,10 +1,10 @@
 /**
- * Triggers that hold the store's promises against raw SQL too, made from one list so that no table is forgotten.
+ * Triggers by name that hold the store's promises against raw SQL too, made from one list so that no table is forgotten.
  * REPLACE deletes without DELETE triggers (unless recursive_triggers is on, which is per connection), so every append-only
  * table also has a BEFORE INSERT trigger that aborts when any unique key of the new row exists.
  */
-export function triggerStatements(): string[] {
-  return [
+export function triggers(): ReadonlyMap<string, string> {
+  const statements = [
     ...APPEND_ONLY.flatMap(([table, ...keys]) => [
       refuse(table, 'update'),
       refuse(table, 'delete'),
@@ -16,11 +16,7 @@ export function triggerStatements(): string[] {
     ]),
     ...GUARDS,
   ];
-}
-
-/** Names of all triggers, for the check that none is missing. */
-export function triggerNames(): string[] {
-  return triggerStatements().map((statement) => /create trigger (\w+)/.exec(statement)?.[1] ?? '');
+  return new Map(statements.map((statement) => [/create trigger (\w+)/.exec(statement)?.[1] ?? '', statement]));
 }
 
 const APPEND_ONLY: readonly (readonly [string, ...string[]])[] = [

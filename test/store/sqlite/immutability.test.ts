@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MACHINES } from '../../../src/core/machines.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
-import { triggerNames } from '../../../src/store/sqlite/triggers.ts';
+import { triggers } from '../../../src/store/sqlite/triggers.ts';
 import { temporaryFolder } from '../../support/store-fixture.ts';
 import {
   alike,
@@ -191,16 +191,22 @@ describe('the transition tables', () => {
     expect(inDatabase.sort(byText)).toEqual(inCode.sort(byText));
   });
 
-  it('stand with every trigger of the list, and a missing one is named', async () => {
+  it('stand with every trigger of the list; one that is missing, altered or added is named', async () => {
     db = new DatabaseSync(file);
     const names = (db.prepare("select name from sqlite_schema where type = 'trigger'").all() as { name: string }[]).map(
       (row) => row.name,
     );
-    expect(names.sort()).toEqual(triggerNames().sort());
+    expect(names.sort()).toEqual([...triggers().keys()].sort());
     db.exec('drop trigger event_no_update');
+    db.exec('drop trigger event_no_delete; create trigger event_no_delete before delete on event begin select 1; end');
+    db.exec('create trigger mine after insert on event begin select 1; end');
     db.close();
     const store = openSqliteStore({ path: file });
-    expect(store.missingTriggers()).toEqual(['event_no_update']);
+    expect(store.triggerProblems()).toEqual([
+      '`event_no_update` is missing',
+      '`event_no_delete` is not the one that Proctor makes',
+      "`mine` is not Proctor's",
+    ]);
     await store.close();
   });
 });

@@ -113,7 +113,7 @@ it('a backup that is made while others write is one moment of the store', async 
   await backup;
   const copy = openSqliteStore({ path: folder.file('backup.db') });
   expect(plain(await copy.invariants())).toEqual([]);
-  expect(copy.missingTriggers()).toEqual([]);
+  expect(copy.triggerProblems()).toEqual([]);
   expect((await copy.run('run_1'))?.total).toBe(1_000);
   await copy.close();
   await expect(store.backup(folder.file('missing/backup.db'))).rejects.toMatchObject({
