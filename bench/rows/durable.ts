@@ -93,7 +93,7 @@ export const durable: Row = {
           `promptfoo ${shown(middleOf(({ peer }) => peer.one_case_ms))} ms`,
         ),
         told(
-          'taken from this machine while measured',
+          'stolen from this machine while measured',
           `${percent(most(engine.chosen))} and ${percent(most(whole.chosen))}`,
           `rounds made: ${engine.all.length} and ${whole.all.length}`,
         ),
@@ -191,7 +191,7 @@ async function wholeRound(folder: string, round: number, cases: number): Promise
 }
 
 function taken(stolen: number): string {
-  return `${percent(stolen)} of the processors were given to others`;
+  return `${percent(stolen)} stolen`;
 }
 
 function most(rounds: readonly Calmed<unknown>[]): number {

@@ -35,7 +35,11 @@ const options = {
 };
 
 say(`soak: ${options.runs} runs × ${options.executions} executions, seed ${options.seed}`);
-const report = await soak({ ...options, told: (run) => say(line(run)) });
+const report = await soak({ ...options, told: (run) => say(line(run)) }).catch((error: unknown) => {
+  if (!interrupted.signal.aborted) throw error;
+  say('\ninterrupted: the runs above are all there is');
+  process.exit(130);
+});
 say(`\n${closing(report.runs)}`);
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`);
 for (const violation of report.violations) say(`VIOLATION ${violation}`);
