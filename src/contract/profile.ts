@@ -1,7 +1,11 @@
 import { z } from 'zod';
 
 const count = z.number().int().positive();
-const milliseconds = z.number().int().positive();
+const milliseconds = z
+  .number()
+  .int()
+  .positive()
+  .max(2_000_000_000, { error: 'must be at most 2000000000 ms (23 days): a longer timer does not wait at all' });
 const unit = z.number().min(0).max(1);
 const name = z.string().min(1).max(200);
 

@@ -9,7 +9,7 @@ export interface BackoffPolicy {
 const MOST_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Milliseconds before retry `failures` (from 1): min(cap, base·2^(n−1))·(0.5 + 0.5u), with u the first 53 bits of a hash of
+ * Milliseconds before retry `failures` (from 1): min(cap, base·2^(n−1))·(0.5 + 0.5u), with u the first 52 bits of a hash of
  * (execution, attempt, seed), so that every node computes the same wait (CONTRACTS, faults). `Retry-After` is a floor, up to
  * an hour: an agent that names a day or a year must not hold a run for as long.
  */

@@ -1,4 +1,4 @@
-import { type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
+import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
@@ -46,17 +46,20 @@ export async function executeAttempt(
   const limit = context.profile.limits.execution.time_ms;
   const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence);
   const work: Work = { deps, context, claim, item, evidence, control, signal: control.signal };
-  const timer = limit === null ? undefined : setTimeout(() => control.abort(new TimeLimit(limit)), limit);
+  let timer: NodeJS.Timeout | undefined;
   try {
     const kept = await readKept(deps.artifacts, claim.kept);
+    if (kept === null) await context.pace(control.signal); // to wait for its turn takes none of the agent's time
+    if (limit !== null) timer = setTimeout(() => control.abort(new TimeLimit(limit)), limit);
     if (kept !== null)
       return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
     const answer = await ask(work);
     return answer.type === 'failure' ? failed(work, answer) : await grade(work, answer);
   } catch (caught) {
+    if (stopsTheRun(caught)) throw caught;
     const error = control.signal.aborted ? control.signal.reason : caught;
     if (error instanceof TimeLimit || error instanceof Overrun) return failed(work, error.failure);
-    if (control.signal.aborted || error instanceof LeaseLost || stopsTheRun(error)) throw error;
+    if (control.signal.aborted || error instanceof LeaseLost) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return failed(
       work,
@@ -124,7 +127,23 @@ interface Answer {
   readonly results: readonly EvaluatorResult[];
 }
 
-async function ask({ deps, context, claim, item, evidence, control, signal }: Work): Promise<Answer | AgentFailure> {
+async function ask(work: Work): Promise<Answer | AgentFailure> {
+  const { deps, evidence } = work;
+  const started = deps.clock.monotonic();
+  const answer = await invoke(work);
+  if (answer.type === 'failure') return deps.plugins.redact(answer);
+  const latency_ms = Math.round(deps.clock.monotonic() - started);
+  const envelope = deps.plugins.redact(answer.envelope);
+  try {
+    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
+  }
+}
+
+/** Calls the agent; an adapter that overruns the time of a request is cut off. */
+async function invoke({ context, claim, item, control, signal }: Work): Promise<AgentAnswer> {
   const { run_id, ordinal, attempt } = claim;
   const ids = {
     run_id,
@@ -134,22 +153,9 @@ async function ask({ deps, context, claim, item, evidence, control, signal }: Wo
   };
   const request = agentRequest(ids, context.profile, item);
   const timeout_ms = context.profile.defaults.request_timeout_ms;
-  await context.pace(signal);
-  const started = deps.clock.monotonic();
   const timer = setTimeout(() => control.abort(new Overrun(timeout_ms)), timeout_ms + GRACE_MS);
   try {
-    const answer = await untilAborted(
-      context.agent.invoke(request, { signal, timeout_ms, repeat: claim.repeat }),
-      signal,
-    );
-    if (answer.type === 'failure') return deps.plugins.redact(answer);
-    const latency_ms = Math.round(deps.clock.monotonic() - started);
-    const envelope = deps.plugins.redact(answer.envelope);
-    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
-  } catch (error) {
-    if (error instanceof TypeError)
-      return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
-    throw error;
+    return await untilAborted(context.agent.invoke(request, { signal, timeout_ms, repeat: claim.repeat }), signal);
   } finally {
     clearTimeout(timer);
   }

@@ -39,7 +39,13 @@ export const endpointSchema = z.strictObject({
   url: z.string().min(1).describe('http or https; may hold references to secrets'),
   method: z.enum(['POST', 'PUT', 'PATCH']).default('POST'),
   headers: z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be a header name'), z.string()).default({}),
-  timeout_ms: z.number().int().positive().optional().describe('Time for one call, below defaults.request_timeout_ms'),
+  timeout_ms: z
+    .number()
+    .int()
+    .positive()
+    .max(2_000_000_000)
+    .optional()
+    .describe('Time for one call, below defaults.request_timeout_ms'),
   body: requestBodySchema.optional().describe('Default: openai_chat when the response is, else native'),
   response: responseMappingSchema.default({ preset: 'native' }),
   max_body_bytes: z.number().int().positive().default(DEFAULT_MAX_BODY_BYTES),
