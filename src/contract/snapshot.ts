@@ -26,7 +26,10 @@ export interface Snapshot {
 export interface PlanManifest {
   readonly format: 'proctor/plan/1';
   readonly cases: number;
+  /** Cases in every chunk but the last, unless `starts` says otherwise. */
   readonly chunk_size: number;
+  /** Where each chunk starts, when some are smaller because their cases are large. */
+  readonly starts?: readonly number[];
   readonly chunks: readonly string[];
 }
 

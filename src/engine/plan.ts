@@ -31,7 +31,8 @@ export interface PlanInput {
   readonly signal: AbortSignal;
 }
 
-const CHUNK = 1000;
+const CHUNK = 1000; // cases
+const CHUNK_CHARACTERS = 4 * 1024 * 1024; // a chunk of large cases is closed early: a few are held at once
 const MOST_PROBLEMS = 100;
 
 /**
@@ -47,9 +48,16 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
   const written = reader && (await unlessUnreadable(problems, () => writeCases(reader, artifacts, input, problems)));
   problems.throwIfAny();
   if (!reader || !written) throw new Error('a plan without a dataset and without a problem');
-  const { chunks, cases } = written;
+  const { chunks, starts, cases } = written;
   if (cases === 0) throw new ProctorError('invalid_dataset', emptyMessage(input));
-  const manifest: PlanManifest = { format: 'proctor/plan/1', cases, chunk_size: CHUNK, chunks };
+  const even = starts.every((start, index) => start === index * CHUNK);
+  const manifest: PlanManifest = {
+    format: 'proctor/plan/1',
+    cases,
+    chunk_size: CHUNK,
+    chunks,
+    ...(even ? {} : { starts }),
+  };
   const plan_digest = await artifacts.put(canonicalJson(manifest));
   const snapshot: Snapshot = {
     format: 'proctor/snapshot/1',
@@ -86,13 +94,21 @@ async function writeCases(
   artifacts: ArtifactStore,
   input: PlanInput,
   problems: Problems,
-): Promise<{ chunks: string[]; cases: number }> {
+): Promise<{ chunks: string[]; starts: number[]; cases: number }> {
   const { profile, select } = input;
   const seen = new KeySet();
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
   const missing = new Set(wanted);
   const chunks: string[] = [];
-  const lines: string[] = [];
+  const starts: number[] = [];
+  let lines: string[] = [];
+  let characters = 0;
+  const closeChunk = async () => {
+    starts.push(cases - lines.length);
+    chunks.push(await artifacts.put(lines.join('\n')));
+    lines = [];
+    characters = 0;
+  };
   let cases = 0;
   for await (const item of reader.items) {
     input.signal.throwIfAborted();
@@ -121,10 +137,12 @@ async function writeCases(
     if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;
     cases += 1;
     if (problems.count > 0) continue; // nothing will be created; only go on to find the rest of the problems
-    lines.push(canonicalJson(plannedCase(item.case, group)));
-    if (lines.length === CHUNK) chunks.push(await artifacts.put(lines.splice(0).join('\n')));
+    const line = canonicalJson(plannedCase(item.case, group));
+    lines.push(line);
+    characters += line.length;
+    if (lines.length === CHUNK || characters >= CHUNK_CHARACTERS) await closeChunk();
   }
-  if (lines.length > 0 && problems.count === 0) chunks.push(await artifacts.put(lines.join('\n')));
+  if (lines.length > 0 && problems.count === 0) await closeChunk();
   for (const id of missing) {
     problems.add(
       diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, {
@@ -133,7 +151,7 @@ async function writeCases(
       }),
     );
   }
-  return { chunks, cases };
+  return { chunks, starts, cases };
 }
 
 function plannedCase(item: Case, group: number): PlannedCase {

@@ -56,9 +56,11 @@ export class PlanCases {
   /** The case and repeat of an execution; ordinals go case by case, its repeats together. */
   async at(ordinal: number): Promise<{ case: PlannedCase; repeat: number }> {
     const index = Math.floor(ordinal / this.#repeats);
-    const { chunk_size } = await this.manifest();
-    const { bytes, ends } = await this.#chunk(Math.floor(index / chunk_size));
-    const line = index % chunk_size;
+    const { chunk_size, starts } = await this.manifest();
+    const number =
+      starts === undefined ? Math.floor(index / chunk_size) : starts.findLastIndex((start) => start <= index);
+    const line = index - (starts?.[number] ?? number * chunk_size);
+    const { bytes, ends } = await this.#chunk(number);
     const end = ends[line];
     if (end === undefined)
       throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
