@@ -127,6 +127,7 @@ export class Worker {
     const { run_ids } = this.#options;
     if (run_ids?.every((id) => this.#contexts.has(id))) return [...run_ids];
     const active = await this.#deps.store.activeRuns();
+    await this.#close(active);
     for (const run of active) {
       if (
         this.#contexts.has(run.run_id) ||
@@ -137,6 +138,16 @@ export class Worker {
       await this.#open(run);
     }
     return [...this.#contexts.keys()];
+  }
+
+  /** Lets go of what runs that have ended had open here: a worker may serve run after run for ever. */
+  async #close(active: readonly RunRow[]): Promise<void> {
+    const needed = new Set([...active, ...[...this.#held.values()].map(({ claim }) => claim)].map((of) => of.run_id));
+    for (const [runId, context] of this.#contexts) {
+      if (needed.has(runId)) continue;
+      this.#contexts.delete(runId);
+      await context[Symbol.asyncDispose]();
+    }
   }
 
   async #open(run: RunRow): Promise<void> {
