@@ -12,7 +12,7 @@ export function openArtifactFolder(folder: string): ArtifactStore {
     location: folder,
     put: async (bytes) => {
       const digest = digestBytes(bytes);
-      await write(pathOf(digest), bytes);
+      await write(pathOf(digest), bytes, digest);
       return digest;
     },
     get: async (digest) => {
@@ -37,10 +37,10 @@ export function openArtifactFolder(folder: string): ArtifactStore {
   };
 }
 
-async function write(target: string, bytes: Uint8Array | string): Promise<void> {
+async function write(target: string, bytes: Uint8Array | string, digest: string): Promise<void> {
   const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
   const present = await stat(target).catch(() => null); // absent is the ordinary case
-  if (present?.size === length) return;
+  if (present?.size === length && (await digestOf(target)) === digest) return; // a damaged one is written anew
   const aside = `${target}.${randomText(8)}`;
   try {
     await mkdir(path.dirname(target), { recursive: true });
@@ -62,6 +62,11 @@ async function write(target: string, bytes: Uint8Array | string): Promise<void> 
     await rm(aside, { force: true }).catch(() => undefined); // the first error is the one that matters
     throw writeError(error as NodeJS.ErrnoException, target);
   }
+}
+
+async function digestOf(file: string): Promise<string | null> {
+  const bytes = await readFile(file).catch(() => null); // what cannot be read is not trusted
+  return bytes === null ? null : digestBytes(bytes);
 }
 
 function writeError(error: NodeJS.ErrnoException, target: string): ProctorError {
