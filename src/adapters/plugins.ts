@@ -98,9 +98,12 @@ function checkNames(value: unknown): PathDiagnostic[] {
       const ref = pointerValue(reference, '/ref');
       if (typeof ref !== 'string') continue;
       const at = ['case_groups', group, 'evaluators', index];
-      look([...at, 'ref'], [...at, 'config'], pointerValue(reference, '/config') ?? {}, () =>
-        customEvaluatorOf(ref) === null ? evaluatorKindOf(ref).config : null,
-      );
+      const config = pointerValue(reference, '/config');
+      const shaped = config === undefined || (typeof config === 'object' && config !== null && !Array.isArray(config));
+      look([...at, 'ref'], [...at, 'config'], config ?? {}, () => {
+        const kind = customEvaluatorOf(ref) === null ? evaluatorKindOf(ref) : null;
+        return shaped && kind !== null ? kind.config : null;
+      });
     }
   }
   return problems;

@@ -19,14 +19,15 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
   const { output } = context;
   const places = findPlaces(context.cwd, context.environment);
   const findings: Finding[] = [nodeVersion()];
-  if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
+  for (const folder of new Set([path.dirname(places.store), places.artifacts])) findings.push(await room(folder));
+  if (findings.some(({ ok }) => !ok)) {
+    findings.push({ check: 'store', ok: false, detail: `\`${places.store}\` is not opened before that is put right` });
+  } else if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
     findings.push({ check: 'store', ok: true, detail: `\`${places.store}\` is not there yet; the first run makes it` });
-    findings.push(await room(nearestFolder(path.dirname(places.store))));
   } else {
-    await using app = await context.openApp();
+    await using app = await context.openApp({ existing: true });
     const { size } = await stat(places.store);
     findings.push({ check: 'store', ok: true, detail: `\`${places.store}\`, ${number(Math.ceil(size / 1024))} KiB` });
-    findings.push(await room(path.dirname(places.store)));
     const wrong = app.store.triggerProblems();
     findings.push({
       check: 'triggers',
@@ -86,7 +87,8 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
 }
 
-async function room(folder: string): Promise<Finding> {
+async function room(wanted: string): Promise<Finding> {
+  const folder = nearestFolder(wanted);
   const writable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
