@@ -95,7 +95,7 @@ export const durable: Row = {
         told(
           'stolen from this machine while measured',
           `${percent(most(engine.chosen))} and ${percent(most(whole.chosen))}`,
-          `rounds made: ${engine.all.length} and ${whole.all.length}`,
+          `all ${engine.all.length} and ${whole.all.length} rounds: ${shown(median(engine.all.map(({ value }) => value.rate)))}/s and ${shown(median(whole.all.map(({ value }) => value.steady_rate / value.peer.steady_rate_per_s)))} × in the middle`,
         ),
       ],
       details: { cases, peer_cases: peerCases, engine, whole },

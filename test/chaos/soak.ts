@@ -35,9 +35,16 @@ const options = {
 };
 
 say(`soak: ${options.runs} runs × ${options.executions} executions, seed ${options.seed}`);
-const report = await soak({ ...options, told: (run) => say(line(run)) }).catch((error: unknown) => {
+const runs: SoakedRun[] = [];
+const told = (run: SoakedRun) => {
+  runs.push(run);
+  say(line(run));
+};
+const report = await soak({ ...options, told }).catch(async (error: unknown) => {
   if (!interrupted.signal.aborted) throw error;
-  say('\ninterrupted: the runs above are all there is');
+  if (values.json !== undefined)
+    await writeFile(values.json, `${JSON.stringify({ interrupted: true, runs }, null, 2)}\n`);
+  say(`\ninterrupted after ${runs.length} runs`);
   process.exit(130);
 });
 say(`\n${closing(report.runs)}`);
