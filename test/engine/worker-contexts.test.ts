@@ -16,7 +16,11 @@ test('a worker that serves run after run lets go of the agents of those that end
     openAgent: async (...asked) => {
       const agent = await app.plugins.openAgent(...asked);
       open += 1;
-      return { ...agent, close: async () => agent.close().then(() => void (open -= 1)) };
+      const close = async () => {
+        await agent.close();
+        open -= 1;
+      };
+      return { ...agent, close };
     },
   };
   const drain = new AbortController();
