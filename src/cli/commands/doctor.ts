@@ -19,7 +19,8 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
   const { output } = context;
   const places = findPlaces(context.cwd, context.environment);
   const findings: Finding[] = [nodeVersion()];
-  for (const folder of new Set([path.dirname(places.store), places.artifacts])) findings.push(await room(folder));
+  const folders = new Set([path.dirname(places.store), places.artifacts].map(nearestFolder));
+  for (const folder of folders) findings.push(await room(folder));
   if (findings.some(({ ok }) => !ok)) {
     findings.push({ check: 'store', ok: false, detail: `\`${places.store}\` is not opened before that is put right` });
   } else if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
@@ -87,8 +88,7 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
 }
 
-async function room(wanted: string): Promise<Finding> {
-  const folder = nearestFolder(wanted);
+async function room(folder: string): Promise<Finding> {
   const writable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
