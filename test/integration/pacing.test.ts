@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunDocument } from '../../src/contract/documents.ts';
@@ -35,5 +36,17 @@ test('cases too large for a thousand of them to be held together are planned, ru
   });
   const document = await run(folder.path, { repeats: 2, limits: { concurrency: 64 } }, rows);
   expect(document).toMatchObject({ gate_status: 'pass', passed: 2_500 });
+  const files = await readdir(path.join(folder.path, '.proctor', 'artifacts'), {
+    recursive: true,
+    withFileTypes: true,
+  });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map((file) => readFileSync(path.join(file.parentPath, file.name), 'utf8'));
+  const starts = texts
+    .flatMap((text) => /"starts":(\[[^\]]*\])/.exec(text)?.[1] ?? [])
+    .map((text) => JSON.parse(text) as number[]);
+  expect(starts, 'one plan, whose chunks are cut by size').toEqual([expect.arrayContaining([0])]);
+  expect(starts[0]?.length).toBeGreaterThan(2);
   expect((await proctor(folder.path, ['verify', document.run_id])).code).toBe(0);
 });
