@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { measureProcess } from '../measure-process.ts';
+import { built, LAUNCHER } from '../proctor-cli.ts';
 import { median, type Row, shown, told } from '../row.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
@@ -14,12 +12,11 @@ export const help: Row = {
   title: '`--help` of the built package',
   async measure({ quick, note }) {
     note('building the package');
-    await build();
-    const main = path.join(ROOT, 'dist', 'cli', 'main.js');
+    const main = await built();
     const commands = {
       bare: [process.execPath, '-e', '0'],
       built: [process.execPath, main, '--help'],
-      launcher: [path.join(ROOT, 'bin', 'proctor'), '--help'],
+      launcher: [LAUNCHER, '--help'],
       sources: [
         process.execPath,
         '--disable-warning=ExperimentalWarning',
@@ -71,24 +68,4 @@ function wall([file = '', ...args]: readonly string[]): number {
   if (args.includes('--help') && !ended.stdout.includes('Usage: proctor'))
     throw new Error(`\`${file} ${args.join(' ')}\` printed no help:\n${ended.stdout}`);
   return elapsed;
-}
-
-async function build(): Promise<void> {
-  const script = path.join(ROOT, 'scripts', 'build.ts');
-  if (existsSync(script)) {
-    await must([process.execPath, script]);
-    return;
-  }
-  await rm(path.join(ROOT, 'dist'), { recursive: true, force: true });
-  await must([path.join(ROOT, 'node_modules', '.bin', 'tsc'), '-p', 'tsconfig.build.json']);
-  const migrations = path.join('store', 'sqlite', 'migrations');
-  await cp(path.join(ROOT, 'src', migrations), path.join(ROOT, 'dist', migrations), { recursive: true });
-}
-
-async function must(argv: readonly [string, ...string[]]): Promise<void> {
-  const measure = await measureProcess({ argv, cwd: ROOT, timeout_ms: 5 * 60_000 });
-  if (measure.exit_code !== 0)
-    throw new Error(
-      `\`${argv.join(' ')}\` ended with ${measure.exit_code ?? measure.exit_signal}:\n${measure.stdout}\n${measure.stderr}`,
-    );
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../lib/program-file.ts';
 import type { CommandContext } from './context.ts';
 
 /** How the worker processes of one run are started. */
@@ -38,7 +39,7 @@ export function startWorkers(context: CommandContext, options: WorkerProcessOpti
 }
 
 function start(context: CommandContext, options: WorkerProcessOptions, number: number): ChildProcess {
-  const main = fileURLToPath(import.meta.url).replace(/worker-processes(\.[tj]s)$/, 'main$1');
+  const main = fileURLToPath(programFile(import.meta.url, './main'));
   const limits = ['--lease-ms', String(options.lease_ms), '--drain-ms', String(options.drain_ms)];
   const child = spawn(
     process.execPath,

@@ -32,6 +32,8 @@ export interface Ended extends Exit {
 export interface StartOptions {
   readonly cwd: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** The `main` of a built package, instead of the sources'. */
+  readonly main?: string;
   /** Its own process group, as a shell gives a job; disposal then ends the group. */
   readonly group?: boolean;
 }
@@ -41,7 +43,7 @@ const KEPT = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_COMPILE_CACHE'];
 
 /** Starts `proctor ARGS`. */
 export function startProctor(args: readonly string[], options: StartOptions): Running {
-  return startNode(['--disable-warning=ExperimentalWarning', MAIN, ...args], options);
+  return startNode(['--disable-warning=ExperimentalWarning', options.main ?? MAIN, ...args], options);
 }
 
 /** Runs `proctor ARGS` to its end, which must come within the time. */

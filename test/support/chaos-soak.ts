@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { buildPackage } from '../../scripts/build-package.ts';
 import type { App } from '../../src/app.ts';
 import { type Audit, auditRun, type Reference, referenceOf } from './chaos-audit.ts';
 import { createExamRun, openApp, startAgent, storeIn, temporaryFolder, writeExam } from './chaos-exam.ts';
@@ -47,9 +48,13 @@ const CONCURRENCY = 5; // fewer in flight: a run long enough for the kills that 
 const RUN_LIMIT_MS = 300_000;
 const MORE_RUNS = 3; // of a short soak, when its few stops happened to hit nobody at the right moment
 
-/** Examines the chaos agent once in peace and then `runs` times under fire; answers what was seen and everything that is wrong. */
+/**
+ * Examines the chaos agent once in peace and then `runs` times under fire; answers what was seen and everything that is wrong. The
+ * workers run the package as it is shipped.
+ */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   await using folder = await temporaryFolder('soak');
+  const main = await buildPackage(folder.file('package'));
   await using agent = await startAgent();
   await writeExam(folder.path, {
     executions: options.executions,
@@ -57,7 +62,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     port: agent.port,
     external: true,
   });
-  const reference = await undisturbed(folder.path, folder.file('reference'));
+  const reference = await undisturbed(folder.path, folder.file('reference'), main);
   const random = randomOf(options.seed);
   const runs: SoakedRun[] = [];
   const violations: string[] = [];
@@ -68,6 +73,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   ) {
     const run = await disturbed(folder.path, folder.file(`run-${index}`), {
       index,
+      main,
       reference,
       random,
       options,
@@ -92,12 +98,12 @@ function lacking(runs: readonly SoakedRun[]): string[] {
   return figures.filter((figure) => !runs.some((run) => run[figure] > 0));
 }
 
-async function undisturbed(examFolder: string, storeFolder: string): Promise<Reference> {
+async function undisturbed(examFolder: string, storeFolder: string, main: string): Promise<Reference> {
   await using app = await openIn(examFolder, storeFolder);
   const runId = await createExamRun(app, examFolder);
   const ended = await proctor(
     ['resume', runId, '--quiet'],
-    { cwd: examFolder, environment: storeIn(storeFolder) },
+    { cwd: examFolder, environment: storeIn(storeFolder), main },
     RUN_LIMIT_MS,
   );
   if (ended.code !== 0)
@@ -107,20 +113,21 @@ async function undisturbed(examFolder: string, storeFolder: string): Promise<Ref
 
 interface OneRun {
   readonly index: number;
+  readonly main: string;
   readonly reference: Reference;
   readonly random: () => number;
   readonly options: SoakOptions;
 }
 
 async function disturbed(examFolder: string, storeFolder: string, one: OneRun): Promise<SoakedRun> {
-  const { index, reference, random, options } = one;
+  const { index, main, reference, random, options } = one;
   await using app = await openIn(examFolder, storeFolder);
   const runId = await createExamRun(app, examFolder);
   const started = performance.now();
   const done = await disturb(
     app.store,
     runId,
-    { cwd: examFolder, environment: storeIn(storeFolder) },
+    { cwd: examFolder, environment: storeIn(storeFolder), main },
     {
       workers: options.workers ?? WORKERS,
       least_working: options.least_working ?? LEAST_WORKING,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../src/contract/store.ts';
-import { endOf, type Running, startProctor } from './chaos-process.ts';
+import { endOf, type Running, type StartOptions, startProctor } from './chaos-process.ts';
 
 /** How the workers of one run are disturbed. */
 export interface Disturbance {
@@ -49,7 +49,7 @@ interface Worker {
 export async function disturb(
   store: Store,
   runId: string,
-  options: { readonly cwd: string; readonly environment: Readonly<Record<string, string>> },
+  options: StartOptions,
   disturbance: Disturbance,
 ): Promise<Disturbed> {
   await using stack = new AsyncDisposableStack();

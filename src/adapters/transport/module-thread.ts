@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { programFile } from '../../lib/program-file.ts';
 import type { FromModule, ModuleWorkerData, ToModule } from './module-protocol.ts';
 
 /** How a call of a module ended. `crashed` is not the call's doing: the thread was lost or held by another call. */
@@ -47,8 +48,7 @@ export class ModuleThread {
     const channel = new MessageChannel(); // libraries in the module may use `parentPort`; the protocol has a port of its own
     this.#port = channel.port1;
     const data: ModuleWorkerData = { ...pick(options), running: this.#running, port: channel.port2 };
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.')); // .ts from the sources, .js when built
-    this.#worker = new Worker(new URL(`./module-worker${extension}`, import.meta.url), {
+    this.#worker = new Worker(programFile(import.meta.url, './module-worker'), {
       workerData: data,
       transferList: [channel.port2],
       stdout: true,

@@ -10,6 +10,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import { describeRun } from '../../engine/describe.ts';
 import { createRun, findRun } from '../../engine/run.ts';
 import { verifyRun } from '../../engine/verify/verify-run.ts';
+import { programFile } from '../../lib/program-file.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { demoProfile } from '../demo/profile.ts';
 import { ticketCases } from '../demo/tickets.ts';
@@ -107,7 +108,9 @@ export const demo: Command<Record<string, never>> = async (context) => {
 };
 
 async function startAgent(children: ChildProcess[]): Promise<number> {
-  const child = spawn(process.execPath, [sibling('../demo/agent')], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, [fileURLToPath(programFile(import.meta.url, '../demo/agent'))], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
   children.push(child);
   if (child.stdout === null) throw new ProctorError('internal', 'the demo’s agent has no stdout');
   const lines = createInterface({ input: child.stdout });
@@ -121,7 +124,16 @@ function startWorker(
   runId: string,
   index: number,
 ): ChildProcess {
-  const argv = [sibling('../main'), 'worker', '--run', runId, '--name', `worker-${index}`, '--lease-ms', '10000'];
+  const argv = [
+    fileURLToPath(programFile(import.meta.url, '../main')),
+    'worker',
+    '--run',
+    runId,
+    '--name',
+    `worker-${index}`,
+    '--lease-ms',
+    '10000',
+  ];
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...argv], {
     cwd,
     env: environment as NodeJS.ProcessEnv,
@@ -161,9 +173,4 @@ async function untilEnded(app: App, runId: string, children: readonly ChildProce
     }
     await app.clock.sleep(50);
   }
-}
-
-function sibling(name: string): string {
-  const here = fileURLToPath(import.meta.url);
-  return path.resolve(path.dirname(here), `${name}${path.extname(here)}`);
 }
