@@ -2,7 +2,7 @@
  * The soak: the same examination again and again while its workers are killed and stopped, held each time against an
  * undisturbed run.
  *
- *   npm run soak -- [--runs 100] [--executions 500] [--seed N] [--json FILE] [--workers 8] [--least-working 0]
+ *   npm run soak -- [--runs 100] [--executions 500] [--seed N] [--json FILE] [--workers 16] [--least-working 0]
  *
  * A worker is killed every 250 ms, whatever that leaves at work; with `--least-working N` a kill waits until so many have started.
  * Exit code 1 on any violation, with the seed and the folder that is kept for a look.
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     executions: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     json: { type: 'string' },
-    workers: { type: 'string', default: '8' },
+    workers: { type: 'string', default: '16' },
     'least-working': { type: 'string', default: '0' },
   },
 });
