@@ -1,8 +1,14 @@
-export { type BootstrapOptions, bootstrapInterval } from './bootstrap-interval.ts';
+export { bootstrapInterval } from './bootstrap-interval.ts';
 export { type ClusterCodes, type Clusters, clusterCodes } from './clusters.ts';
+export { holm } from './holm.ts';
+export { exactMcNemar } from './mcnemar.ts';
+export { naturalExp } from './natural-exp.ts';
 export { normalQuantile } from './normal-quantile.ts';
+export { normalTail } from './normal-tail.ts';
+export { minimalDetectableEffect, type PairedDifference, pairedDifference } from './paired-difference.ts';
 export { type AverageOverCases, averageOverCases, passAtK, passHatK } from './pass-at-k.ts';
 export { type CaseValues, passRateInterval } from './pass-rate-interval.ts';
+export type { BootstrapOptions } from './resample.ts';
 export { type SeededRandom, seededRandom, seedOf } from './seeded-random.ts';
 export { clusteredStandardError, type MeanWithError, meanStandardError } from './standard-error.ts';
 export { type Numbers, sum } from './sum.ts';

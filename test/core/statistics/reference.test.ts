@@ -3,8 +3,13 @@ import {
   bootstrapInterval,
   clusterCodes,
   clusteredStandardError,
+  exactMcNemar,
+  holm,
   meanStandardError,
+  minimalDetectableEffect,
   normalQuantile,
+  normalTail,
+  pairedDifference,
   passAtK,
   passHatK,
   seededRandom,
@@ -71,6 +76,42 @@ describe('statistics agree with SciPy, statsmodels and exact fractions', () => {
       const interval = bootstrapInterval(values, clusterCodes(clusters, values.length), { seed, confidence });
       expect(error(interval?.[0] ?? -1, low)).toBeLessThan(1e-12);
       expect(error(interval?.[1] ?? -1, high)).toBeLessThan(1e-12);
+    }
+  });
+
+  test('exact McNemar agrees to 1e-9 of its value, up to a million differing cases', () => {
+    const errors = reference.mcnemar.map(([improved = 0, regressed = 0, p = 0]) =>
+      Math.abs(exactMcNemar(improved, regressed) / p - 1),
+    );
+    expect(errors).toHaveLength(15);
+    expect(Math.max(...errors)).toBeLessThan(1e-9);
+  });
+
+  test("Holm's adjusted p-values agree to 1e-12, and a test that was not made counts as none", () => {
+    for (const [p = [], adjusted = []] of reference.holm)
+      holm(p).forEach((value, index) => void expect(error(value ?? -1, adjusted[index] ?? -2)).toBeLessThan(1e-12));
+    expect(holm([0.01, null, 0.04])).toEqual([0.02, null, 0.04]);
+  });
+
+  test('the tail of the normal distribution agrees to 1e-10 of its value', () => {
+    const errors = reference.normal_tail.map(([z = 0, tail = 0]) => Math.abs(normalTail(z) / tail - 1));
+    expect(errors).toHaveLength(16);
+    expect(Math.max(...errors)).toBeLessThan(1e-10);
+  });
+
+  test('the minimal detectable effect agrees to 1e-12', () => {
+    for (const [standardError = 0, alpha = 0, power = 0, effect = 0] of reference.minimal_detectable_effect)
+      expect(error(minimalDetectableEffect(standardError, alpha, power), effect)).toBeLessThan(1e-12);
+  });
+
+  test('the paired difference is that of an independent implementation on the same random numbers', () => {
+    expect(reference.paired_difference).toHaveLength(2);
+    for (const { differences, clusters, seed, mean, low, high, p } of reference.paired_difference) {
+      const found = pairedDifference(differences, clusters, { seed, confidence: 0.95 });
+      expect(error(found?.mean ?? -9, mean)).toBeLessThan(1e-12);
+      expect(error(found?.interval[0] ?? -9, low)).toBeLessThan(1e-12);
+      expect(error(found?.interval[1] ?? -9, high)).toBeLessThan(1e-12);
+      expect(error(found?.p_value ?? -9, p)).toBeLessThan(1e-12);
     }
   });
 });
