@@ -1,14 +1,20 @@
-import { access, mkdir } from 'node:fs/promises';
+import { access, mkdir, open } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { openPlugins } from './adapters/plugins.ts';
+import { openWebhookSender } from './adapters/webhooks/sender.ts';
 import { openArtifactFolder } from './artifacts/folder.ts';
 import { findPlaces, lookupIn, type Places } from './config.ts';
 import type { ArtifactStore } from './contract/artifact.ts';
 import type { Plugins } from './contract/ports.ts';
 import { ProctorError } from './contract/problem.ts';
+import type { RunRow } from './contract/store.ts';
+import type { WebhookSender } from './contract/webhook.ts';
+import { type BundleVerification, sealRun, verifyBundle } from './engine/bundle.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { Secrets } from './lib/secrets.ts';
+import { isBundle, openBundleFile } from './store/sqlite/bundle-read.ts';
+import { writeBundleFile } from './store/sqlite/bundle-write.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite/store.ts';
 
 /** Proctor, wired: store, artifacts, plug-ins, clock, and who is acting. */
@@ -18,6 +24,8 @@ export interface App extends AsyncDisposable {
   readonly artifacts: ArtifactStore;
   readonly plugins: Plugins;
   readonly clock: Clock;
+  /** Sends webhooks, with this process' secrets. */
+  readonly webhooks: WebhookSender;
   /** The acting principal: on a local store the operating system's user. */
   readonly principal: string;
 }
@@ -36,14 +44,20 @@ export async function createApp(options: AppOptions): Promise<App> {
   if (options.existing) await present(places.store);
   await mkdir(path.dirname(places.store), { recursive: true });
   const store = openSqliteStore({ path: places.store });
+  const secrets = new Secrets(lookupIn(options.environment));
+  const webhooks = openWebhookSender({ clock: systemClock, resolve: (text) => secrets.resolve(text) });
   return {
     places,
     store,
     artifacts: openArtifactFolder(places.artifacts),
     plugins: createPlugins(options),
     clock: systemClock,
+    webhooks,
     principal: `human:${userName()}`,
-    [Symbol.asyncDispose]: () => store.close(),
+    [Symbol.asyncDispose]: async () => {
+      await webhooks.close();
+      await store.close();
+    },
   };
 }
 
@@ -64,6 +78,36 @@ function userName(): string {
   } catch {
     return `uid-${process.getuid?.() ?? 'unknown'}`;
   }
+}
+
+/** Verifies an ended run and writes it with its evidence into one file, signed when a key (Ed25519, PEM) is given. */
+export async function exportBundle(app: App, run: RunRow, target: string, key: string | null): Promise<void> {
+  const { seal, artifacts } = await sealRun(app, run, key);
+  async function* bodies() {
+    for (const digest of artifacts) yield { digest, body: await app.artifacts.get(digest) };
+  }
+  await writeBundleFile(target, { store: app.store, run, seal, artifacts: bodies() });
+}
+
+/** True when the path leads to a file that is a bundle by its header. */
+export async function isBundleFile(file: string): Promise<boolean> {
+  const opened = await open(file, 'r').catch(() => null); // no such file: the name of a run
+  if (opened === null) return false;
+  await using handle = opened;
+  const { buffer, bytesRead } = await handle
+    .read(Buffer.alloc(100), 0, 100, 0)
+    .catch(() => ({ buffer: null, bytesRead: 0 }));
+  return buffer !== null && bytesRead === 100 && isBundle(buffer);
+}
+
+/** Verifies a bundle with nothing but the file; `key` is the Ed25519 public key (PEM) that must have signed it. */
+export async function verifyBundleFile(
+  file: string,
+  expect: string | null,
+  key: string | null,
+): Promise<BundleVerification> {
+  using bundle = openBundleFile(file);
+  return await verifyBundle(bundle, expect, key);
 }
 
 /** The plug-ins alone, for work that needs no store (`check`, `schema`). */

@@ -38,10 +38,25 @@ export function lookupIn(environment: Environment): Lookup {
     const value = environment[name];
     if (value !== undefined && value !== '') return value;
     const file = kind === 'secret' ? environment[`${name}_FILE`] : undefined;
-    if (file !== undefined) return readFileSync(file, 'utf8').trimEnd();
+    if (file !== undefined) return readSecret(name, file);
     const cure = kind === 'secret' ? `set ${name}, or ${name}_FILE to a file that holds it` : `set ${name}`;
     throw new ProctorError('secret_missing', `\`\${${kind}:${name}}\` is not set in the environment; ${cure}`);
   };
+}
+
+function readSecret(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trimEnd();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ProctorError(
+      'secret_missing',
+      `\`${file}\`, which ${name}_FILE names, cannot be read (${code ?? message})`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 function projectDir(cwd: string): string {

@@ -17,6 +17,7 @@ import { type CustomEvaluator, customEvaluatorOf } from './evaluators/custom/ind
 import { evaluatorKindOf } from './evaluators/index.ts';
 import { fieldOf } from './profiles/yaml-document.ts';
 import { type PathDiagnostic, zodDiagnostics } from './profiles/zod-diagnostics.ts';
+import { webhookUrl } from './webhooks/sender.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,6 +32,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
       ...checkAgent(profile),
       ...checkEvaluators(profile),
       ...profileProblems(profile),
+      ...checkWebhooks(profile),
       ...(await checkCode(profile, baseDir)),
     ],
     code: async (profile, baseDir) => {
@@ -135,6 +137,18 @@ function checkEvaluators(profile: Profile): Diagnostic[] {
       });
     }),
   );
+}
+
+function checkWebhooks({ webhooks }: Profile): Diagnostic[] {
+  return webhooks.flatMap(({ url }, index) => {
+    const field = `webhooks[${index}].url`;
+    if (webhooks.findIndex((other) => other.url === url) < index)
+      return [diagnostic(`\`${url}\` stands twice`, { field, hint: 'give one entry all the events it wants' })];
+    return attempt(field, () => {
+      webhookUrl(url);
+      return [];
+    });
+  });
 }
 
 async function checkCode(profile: Profile, baseDir: string): Promise<Diagnostic[]> {

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { styleText } from 'node:util';
 import { type Diagnostic, ERROR_CODES, ProctorError, problemOf } from '../contract/problem.ts';
 
@@ -11,6 +13,8 @@ export interface Output {
   result(document: unknown, text: string): void;
   /** One line of a list or stream: a JSON line with `--json`, otherwise the text. */
   line(document: unknown, text: string): void;
+  /** Text as it is, on stdout, as fast as it is read. */
+  text(parts: AsyncIterable<string>): Promise<void>;
   /** For people, on stderr; above the pinned window when there is one. */
   note(text: string): void;
   /** Draws the pinned window at the bottom of stderr over the one before; no lines take it away. */
@@ -49,6 +53,7 @@ export function openOutput(json: boolean, { stdout, stderr, environment }: Strea
     columns: Math.max(40, stderr.columns || 100),
     result: emit,
     line: emit,
+    text: (parts) => pipeline(Readable.from(parts), stdout, { end: false }),
     note: (text) => void stderr.write(`${erase()}${text}\n${window.map((line) => `${line}\n`).join('')}`),
     pin: (lines) => {
       if (window.length === 0 && lines.length === 0) return;

@@ -3,7 +3,8 @@ import { type LoadedProfile, loadProfile } from '../adapters/profiles/load-profi
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { Select } from '../contract/profile.ts';
+import type { Profile, Select } from '../contract/profile.ts';
+import type { FrozenBaseline } from '../contract/snapshot.ts';
 import { type Plan, planRun } from '../engine/plan.ts';
 
 /** Options by which a command line narrows a dataset. */
@@ -21,11 +22,19 @@ export interface Planned {
   readonly plan: Plan;
 }
 
+/** What a plan takes from the store. */
+export interface PlanMore {
+  /** Only these cases: those that did not pass in another run. */
+  readonly cases?: readonly string[] | null;
+  /** Freezes the baseline of the profile's gate. */
+  readonly baselineOf?: (profile: Profile) => Promise<FrozenBaseline | null>;
+}
+
 /** Loads the profile, applies the command line's selection and plans the run; problems carry file, line and column. */
 export async function planFrom(
   deps: { plugins: Plugins; artifacts: ArtifactStore; cwd: string; signal: AbortSignal },
   options: Selecting,
-  failed: readonly string[] | null = null,
+  more: PlanMore = {},
 ): Promise<Planned> {
   const loaded = await loadProfile(options.profile, deps.cwd, (value) => deps.plugins.checkNames(value));
   const { profile, base_dir } = loaded;
@@ -41,14 +50,22 @@ export async function planFrom(
     options.dataset === undefined ? path.resolve(base_dir, shown_path) : path.resolve(deps.cwd, shown_path);
   const select: Select = {
     tags_any: options.tag ? [...options.tag] : (reference?.select.tags_any ?? []),
-    cases: chosenCases(options.case ?? null, failed) ?? reference?.select.cases ?? [],
+    cases: chosenCases(options.case ?? null, more.cases ?? null) ?? reference?.select.cases ?? [],
     limit: options.limit ?? reference?.select.limit ?? null,
   };
   const dataset = { path: absolute, shown_path, fields: reference?.fields ?? {} };
+  const baseline = (await more.baselineOf?.(profile)) ?? null;
   try {
     return {
       loaded,
-      plan: await planRun(deps.plugins, deps.artifacts, { profile, base_dir, dataset, select, signal: deps.signal }),
+      plan: await planRun(deps.plugins, deps.artifacts, {
+        profile,
+        base_dir,
+        dataset,
+        select,
+        signal: deps.signal,
+        baseline,
+      }),
     };
   } catch (error) {
     if (!ProctorError.is(error)) throw error;

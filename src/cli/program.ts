@@ -122,17 +122,49 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     ['run'],
   );
   on(
+    command('compare <baseline> <candidate>', 'two runs paired case by case; exit 1 when the second is a regression')
+      .option('--alpha <p>', 'a two-sided p-value below it is a difference', share)
+      .option('--max-regressions <n>', 'more regressed cases are a regression whatever the test says', whole),
+    async () => (await import('./commands/compare.ts')).compare,
+    ['baseline', 'candidate'],
+  );
+  on(
+    command('bless <run>', 'make a run the baseline that the gate of its profile compares with'),
+    async () => (await import('./commands/bless.ts')).bless,
+    ['run'],
+  );
+  on(
     command('watch <run>', 'follow a run that other processes work on').option('--events', 'stream its events'),
     async () => (await import('./commands/watch.ts')).watch,
     ['run'],
   );
   on(
-    command('verify <run>', 'recompute chains, aggregates, statistics and gate from the evidence').option(
-      '--expect <root>',
-      'the evidence root that was noted elsewhere',
-    ),
+    command('verify <run>', 'recompute chains, statistics and gate of a run, or of the bundle in a file')
+      .option('--expect <root>', 'the evidence root that was noted elsewhere')
+      .option('--key <file>', 'the Ed25519 public key (PEM) that must have signed the bundle'),
     async () => (await import('./commands/verify.ts')).verify,
     ['run'],
+  );
+  on(
+    command('export <run>', 'a run for CI, spreadsheets, people, or another machine')
+      .requiredOption('--format <format>', 'junit, jsonl, csv, html, annotations or bundle')
+      .option('--out <path>', 'the file to write; without it the text goes to stdout')
+      .option('--sign <file>', 'sign the bundle with this Ed25519 private key (PEM)'),
+    async () => (await import('./commands/export.ts')).exportRun,
+    ['run'],
+  );
+  on(
+    command(
+      'webhooks <action> [profile]',
+      'list, replay or deliver what is told to endpoints; test a profile’s endpoints',
+    )
+      .option('--run <run>', 'list, replay: only of this run')
+      .option('--status <status>', 'list: pending, published, failed or dead')
+      .option('--endpoint <url>', 'list, replay: only to this endpoint')
+      .option('--limit <n>', 'list: at most so many', positive, 50)
+      .option('--watch', 'deliver: go on with what falls due, until stopped'),
+    async () => (await import('./commands/webhooks.ts')).webhooks,
+    ['action', 'profile'],
   );
   on(
     command('worker', 'join: work on runs of this store until stopped')
@@ -183,6 +215,12 @@ function collect(value: string, before: readonly string[] = []): readonly string
 function whole(value: string): number {
   if (!/^(0|[1-9][0-9]{0,8})$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(value);
+}
+
+function share(value: string): number {
+  const number = Number(value);
+  if (!(value !== '' && number > 0 && number <= 0.5)) throw new InvalidArgumentError('It must lie above 0, up to 0.5.');
+  return number;
 }
 
 function positive(value: string): number {

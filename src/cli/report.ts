@@ -1,6 +1,8 @@
 import type { App } from '../app.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { RunRow } from '../contract/store.ts';
+import type { BaselineResult } from '../core/verdict.ts';
+import { whyNotPassed } from '../core/why-not-passed.ts';
 import { describeExecutions } from '../engine/describe.ts';
 import { counted, cut, duration, number, percent, table } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
@@ -67,6 +69,12 @@ function facts(document: RunDocument, output: Output): string {
   if (blamed.length > 0) rows.push(['faults', blamed.map(([name, n]) => `${name} ${number(n)}`).join(', ')]);
   const stale = document.stale_attempts > 0 ? `, ${number(document.stale_attempts)} leases lost and taken over` : '';
   rows.push(['attempts', `${number(document.attempts)}${stale}`]);
+  const baseline = document.baseline as BaselineResult | null;
+  if (baseline !== null)
+    rows.push([
+      'baseline',
+      `${number(baseline.improved)} improved, ${number(baseline.regressed)} regressed, ${number(baseline.equal)} equal`,
+    ]);
   if (document.duration_ms !== null)
     rows.push(['duration', `${duration(document.duration_ms)} ${dim(`(${rate(document)}/s)`)}`]);
   return table(rows.map(([name, value]) => [`  ${dim(name)}`, value]));
@@ -92,7 +100,7 @@ function failingText(failing: readonly ExecutionDocument[], document: RunDocumen
     const repeat = document.repeats > 1 ? ` #${execution.repeat}` : '';
     return [
       `  ${output.style('red', '✗')} ${cut(printable(execution.case_id), 40)}${repeat}`,
-      cut(printable(whyNot(execution)), 110),
+      cut(printable(whyNotPassed(execution)), 110),
     ];
   });
   const total = document.executions.total - document.passed;
@@ -101,19 +109,6 @@ function failingText(failing: readonly ExecutionDocument[], document: RunDocumen
       ? `\n  ${output.style('dim', `… ${number(total - shown.length)} more: proctor show ${document.run_id} --executions --failed`)}`
       : '';
   return `${output.style('bold', `  not passed (${number(total)})`)}\n${table(rows)}${more}`;
-}
-
-/** Why an execution did not pass, in one line. */
-export function whyNot(execution: ExecutionDocument): string {
-  const failed =
-    execution.evaluator_results.find((result) => result.status === 'error') ??
-    execution.evaluator_results.find((result) => result.status === 'failed' && result.blocking) ??
-    execution.evaluator_results.find((result) => result.status === 'failed');
-  if (failed) return `${failed.ref}: ${failed.reason ?? failed.status}`;
-  const message = (execution.failure as { message?: unknown } | null)?.message;
-  if (execution.status !== 'completed')
-    return `${execution.status.replace('_', ' ')}${execution.fault === null ? '' : `, ${execution.fault}`}: ${typeof message === 'string' ? message : (execution.reason ?? 'no reason recorded')}`;
-  return `score ${execution.aggregate?.score.toFixed(3) ?? 'none'} is too low`;
 }
 
 function footer(document: RunDocument, output: Output): string {

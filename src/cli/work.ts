@@ -6,6 +6,7 @@ import { Worker } from '../engine/worker.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './format.ts';
 import { showProgress } from './progress.ts';
+import { publishEnd, startPublisher } from './publisher.ts';
 import { runReport } from './report.ts';
 import { onInterrupt } from './signals.ts';
 import { startWorkers } from './worker-processes.ts';
@@ -29,6 +30,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
       lease_ms: options.leaseMs,
       drain_ms: options.drainMs,
     });
+    await using _publisher = startPublisher(app, output);
     using interruption = onInterrupt(output, (signal) => workers.signal(signal));
     const worker = new Worker(app, {
       name: `run-${process.pid}`,
@@ -59,6 +61,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     }
     const code = interruption.exitCode();
     const after = await findRun(app.store, run.run_id);
+    if (after.finished_at !== null) await publishEnd(app, output, run.run_id);
     if (code !== null && after.finished_at === null) {
       output.note(`proctor: stopped; go on with: proctor resume ${run.run_id}`);
       if (output.json) output.result(await describeRun(app.store, after), '');

@@ -40,6 +40,8 @@ export const runDocumentSchema = z
     mean_score: z.number().nullable(),
     scores: z.record(z.string(), z.number()),
     conditions: z.array(z.json()),
+    /** The paired comparison with the gate's baseline; null without one. */
+    baseline: z.json(),
     attempts: count,
     stale_attempts: count,
     created_at: instant,
@@ -73,6 +75,8 @@ export const executionDocumentSchema = z
       })
       .nullable(),
     attempts: count,
+    /** How long the agent took for the answer that was graded; null without one. */
+    latency_ms: count.nullable(),
     evaluator_results: z.array(
       z.object({
         index: count,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { webhookSchema } from './webhook.ts';
 
 const count = z.number().int().positive();
 const milliseconds = z
@@ -194,7 +195,31 @@ export const gateSchema = z.strictObject({
     .array(gateConditionSchema)
     .default([])
     .describe('Every condition must hold; none given: no blocking failure and pass rate 1'),
-  baseline: z.json().nullable().default(null),
+  baseline: z
+    .strictObject({
+      run: z.string().min(1).default('blessed').describe('`blessed` (proctor bless RUN), a run id or a run key'),
+      max_regressions: z
+        .number()
+        .int()
+        .nonnegative()
+        .nullable()
+        .default(null)
+        .describe('More regressed cases than this fail the gate, whatever the test says; null: only the test decides'),
+      test: z
+        .enum(['exact_mcnemar', 'paired_bootstrap'])
+        .nullable()
+        .default(null)
+        .describe('null: exact_mcnemar for one repeat, else paired_bootstrap'),
+      alpha: z
+        .number()
+        .gt(0)
+        .max(0.5)
+        .default(0.05)
+        .describe('A fall with a two-sided p-value below it fails the gate'),
+    })
+    .nullable()
+    .default(null)
+    .describe('The run that this one is compared with, case by case'),
 });
 /** The run's verdict by policy. */
 export type GatePolicy = z.output<typeof gateSchema>;
@@ -216,7 +241,7 @@ export const profileSchema = z
     case_groups: z.array(caseGroupSchema).min(1),
     gate: gateSchema.prefault({}),
     early_stop: z.enum(['off', 'decided']).default('off'),
-    webhooks: z.array(z.json()).default([]),
+    webhooks: z.array(webhookSchema).default([]).describe('Who is told how a run ended, signed by Standard Webhooks'),
   })
   .meta({ id: 'profile', title: 'Proctor profile', description: 'What to run and how to judge it' });
 export type Profile = z.output<typeof profileSchema>;

@@ -20,6 +20,23 @@ export interface Snapshot {
   /** Resolved evaluators by ref: the version that grades. */
   readonly evaluators: readonly { readonly ref: string; readonly digest: string | null }[];
   readonly code: readonly CodeDigest[];
+  /** The run that the gate compares with, frozen; absent when the gate names none or none was blessed. */
+  readonly baseline?: FrozenBaseline;
+}
+
+/** A baseline as a run is created with it: which run it was, what its content came to, and its cases. */
+export interface FrozenBaseline {
+  readonly run_id: string;
+  readonly content_digest: string;
+  /** Digest of the manifest of its case summaries. */
+  readonly summaries: string;
+}
+
+/** The cases of a baseline in case_id order, in content-addressed chunks of JSON lines. */
+export interface BaselineManifest {
+  readonly format: 'proctor/case-summaries/1';
+  readonly cases: number;
+  readonly chunks: readonly string[];
 }
 
 /** The plan: the selected cases in order, in content-addressed chunks of canonical JSON lines. */

@@ -145,6 +145,39 @@ export interface FinalVerdict {
   readonly merkle_root: string;
 }
 
+/** A delivery that this publisher holds: what to send, and the try it is (from 1). */
+export interface ClaimedDelivery {
+  readonly outbox_no: number;
+  readonly endpoint: string;
+  readonly run_id: string;
+  readonly dedupe_key: string;
+  readonly type: string;
+  readonly body: string;
+  readonly created_at: number;
+  readonly attempts: number;
+  readonly lease_id: string;
+}
+
+/** What became of a try, under its lease. */
+export interface DeliverySettlement {
+  readonly outbox_no: number;
+  readonly endpoint: string;
+  readonly lease_id: string;
+  readonly decision:
+    | { readonly type: 'published' }
+    | { readonly type: 'retry'; readonly wait_ms: number; readonly endpoint_wait_ms: number }
+    | { readonly type: 'dead'; readonly endpoint_gone: boolean };
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Which deliveries are meant; a member that is left out means all. */
+export interface DeliveryFilter {
+  readonly run_id?: string;
+  readonly status?: string;
+  readonly endpoint?: string;
+}
+
 /** A page after a key: `after` is the last key of the page before (null at the start). */
 export interface Page<Key> {
   readonly after: Key | null;

@@ -144,6 +144,28 @@ export interface OutboxRow {
   readonly created_at: number;
 }
 
+/** That a run was made the baseline of a profile. */
+export interface BlessingRow {
+  readonly profile_id: string;
+  readonly run_id: string;
+  readonly blessed_by: string;
+  readonly blessed_at: number;
+}
+
+/** One outbox row on its way to one endpoint, as it is stored. */
+export interface DeliveryRow {
+  readonly outbox_no: number;
+  readonly run_id: string;
+  readonly type: string;
+  readonly endpoint: string;
+  readonly status: 'pending' | 'published' | 'failed' | 'dead';
+  readonly attempts: number;
+  readonly next_at: number;
+  readonly last_status: number | null;
+  readonly last_error: string | null;
+  readonly created_at: number;
+}
+
 /** How many rows a run has in each table. */
 export interface RowCounts {
   readonly execution: number;

@@ -1,7 +1,10 @@
 import type {
   Claim,
+  ClaimedDelivery,
   ClaimRequest,
   Completion,
+  DeliveryFilter,
+  DeliverySettlement,
   EvidenceRow,
   ExecutionKey,
   Fence,
@@ -18,6 +21,8 @@ import type {
 } from './store-requests.ts';
 import type {
   AttemptRow,
+  BlessingRow,
+  DeliveryRow,
   EventRow,
   EvidenceRecord,
   ExecutionRow,
@@ -34,8 +39,31 @@ import type {
 export type * from './store-requests.ts';
 export type * from './store-rows.ts';
 
+/** What can be read of a run: from a store, or from a bundle of that run alone. */
+export interface RunReaders {
+  run(runId: string): Promise<RunRow | null>;
+  snapshot(digest: string): Promise<string | null>;
+  progress(runId: string): Promise<Progress>;
+  /** Executions in verdict order (case_id, repeat). */
+  executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
+  /** Executions that ended without passing, in ordinal order. */
+  executionsNotPassed(runId: string, page: Page<number>): Promise<ExecutionRow[]>;
+  /** Executions by ordinal, in ordinal order. */
+  executionsAt(runId: string, ordinals: readonly number[]): Promise<ExecutionRow[]>;
+  /** Rows of a run by table, for a check that none was added aside. */
+  rowCounts(runId: string): Promise<RowCounts>;
+  /** Attempts in (ordinal, attempt) order. */
+  attempts(runId: string, ordinals: readonly number[]): Promise<AttemptRow[]>;
+  /** Evidence in (ordinal, attempt, seq) order. */
+  evidence(runId: string, ordinals: readonly number[]): Promise<EvidenceRecord[]>;
+  events(runId: string, page: Page<number>): Promise<EventRow[]>;
+  eventHead(runId: string): Promise<{ readonly count: number; readonly hash: string }>;
+  lateEvidence(runId: string, page: Page<number>): Promise<LateRow[]>;
+  outbox(runId: string): Promise<OutboxRow[]>;
+}
+
 /** The store: async, batch-shaped verbs; every write of a worker is fenced; every transition comes with its event in one transaction. */
-export interface Store {
+export interface Store extends RunReaders {
   /** Where it is, for people. */
   readonly location: string;
 
@@ -68,32 +96,29 @@ export interface Store {
   /** The run fails by its own fault. */
   failRun(runId: string, reason: string): Promise<boolean>;
 
-  run(runId: string): Promise<RunRow | null>;
+  /** Makes a completed run the baseline of a profile; false when it is so already. */
+  bless(profileId: string, runId: string, by: string): Promise<boolean>;
+  /** The run that is the profile's baseline now, or null. */
+  blessed(profileId: string): Promise<string | null>;
+  /** The blessings of a profile, newest first. */
+  blessings(profileId: string, limit: number): Promise<BlessingRow[]>;
+
+  /** Leases deliveries that are due, oldest first; of one run to one endpoint only the first that is not through. */
+  claimDeliveries(limit: number, leaseMs: number): Promise<ClaimedDelivery[]>;
+  /** Writes what became of a try; false when another publisher has taken the lease meanwhile. */
+  settleDelivery(end: DeliverySettlement): Promise<boolean>;
+  /** Puts dead deliveries back to be tried at once; answers how many. */
+  replayDeliveries(filter: DeliveryFilter): Promise<number>;
+  /** Deliveries, newest first; the key is the outbox number. */
+  deliveries(filter: DeliveryFilter, page: Page<number>): Promise<DeliveryRow[]>;
+
   runByKey(runKey: string): Promise<RunRow | null>;
   /** Newest first. */
   runs(page: Page<string>): Promise<RunRow[]>;
   activeRuns(): Promise<RunRow[]>;
-  snapshot(digest: string): Promise<string | null>;
-  progress(runId: string): Promise<Progress>;
   holders(runId: string): Promise<Holder[]>;
-  /** Executions in verdict order (case_id, repeat). */
-  executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
-  /** Executions that ended without passing, in ordinal order. */
-  executionsNotPassed(runId: string, page: Page<number>): Promise<ExecutionRow[]>;
-  /** Executions by ordinal, in ordinal order. */
-  executionsAt(runId: string, ordinals: readonly number[]): Promise<ExecutionRow[]>;
-  /** Rows of a run by table, for a check that none was added aside. */
-  rowCounts(runId: string): Promise<RowCounts>;
-  /** Attempts in (ordinal, attempt) order. */
-  attempts(runId: string, ordinals: readonly number[]): Promise<AttemptRow[]>;
-  /** Evidence in (ordinal, attempt, seq) order. */
-  evidence(runId: string, ordinals: readonly number[]): Promise<EvidenceRecord[]>;
-  events(runId: string, page: Page<number>): Promise<EventRow[]>;
-  eventHead(runId: string): Promise<{ readonly count: number; readonly hash: string }>;
-  lateEvidence(runId: string, page: Page<number>): Promise<LateRow[]>;
   sessions(page: Page<string>): Promise<SessionRow[]>;
   liveSessions(sinceMs: number): Promise<SessionRow[]>;
-  outbox(runId: string): Promise<OutboxRow[]>;
 
   /** The invariants that hold at every moment, as counts over the whole store. */
   invariants(): Promise<InvariantViolation[]>;

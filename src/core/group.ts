@@ -90,15 +90,21 @@ export function profileProblems(profile: Profile): Diagnostic[] {
       );
     }
   });
+  if (profile.gate.baseline?.test === 'exact_mcnemar' && profile.repeats > 1) {
+    problems.push(
+      diagnostic(`exact_mcnemar compares single results, but each case runs ${profile.repeats} times`, {
+        field: 'gate.baseline.test',
+        hint: 'use paired_bootstrap, or leave `test` out',
+      }),
+    );
+  }
   return [...problems, ...laterProblems(profile)];
 }
 
 /** What the profile's shape has room for and a later version does: refused, because to ignore it would be to lie. */
 function laterProblems(profile: Profile): Diagnostic[] {
   const later: readonly (readonly [string, boolean])[] = [
-    ['gate.baseline', profile.gate.baseline !== null],
     ['early_stop', profile.early_stop !== 'off'],
-    ['webhooks', profile.webhooks.length > 0],
     ['limits.execution.tokens', profile.limits.execution.tokens !== null],
     ['limits.execution.cost_usd', profile.limits.execution.cost_usd !== null],
     ['limits.execution.tool_calls', profile.limits.execution.tool_calls !== null],

@@ -1,5 +1,6 @@
 import type { GateCondition, Profile } from '../contract/profile.ts';
 import type { Fault, GateStatus } from '../contract/state.ts';
+import type { Comparison, ComparisonPolicy } from './comparison.ts';
 import { type Interval, passRateInterval, seedOf, wilson } from './statistics/index.ts';
 import { type Outcome, Tally } from './tally.ts';
 
@@ -38,6 +39,20 @@ export interface Verdict {
   readonly interval_method: 'wilson' | 'cluster_bootstrap' | 'bootstrap' | null;
   readonly mean_score: number | null;
   readonly scores: Readonly<Record<string, number>>;
+  /** The paired comparison with the baseline; null when none was blessed; absent when the gate names none. */
+  readonly baseline?: BaselineResult | null;
+}
+
+/** What the comparison with the baseline came to; `content_digest` says which baseline. */
+export interface BaselineResult extends Comparison {
+  readonly content_digest: string;
+}
+
+/** What the gate's baseline declares, with the test that follows from the repeats where it names none; null without a baseline. */
+export function comparisonPolicy({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>): ComparisonPolicy | null {
+  if (gate.baseline === null) return null;
+  const { test, alpha, max_regressions } = gate.baseline;
+  return { test: test ?? (repeats === 1 ? 'exact_mcnemar' : 'paired_bootstrap'), alpha, max_regressions };
 }
 
 const CONFIDENCE = 0.95; // two-sided, unless a condition says otherwise (CONTRACTS, statistics)
@@ -63,12 +78,13 @@ export class VerdictBuilder {
     this.#tally.add(outcome);
   }
 
-  end(contentDigest: string): Verdict {
+  /** `baseline`: the comparison with it, null when there is none to compare with. */
+  end(contentDigest: string, baseline: BaselineResult | null = null): Verdict {
     const tally = this.#tally;
     tally.end();
     const { graded, passed, counts } = tally;
     const conditions = this.#profile.gate.all.map((condition) => this.#hold(condition));
-    const [gate_status, reason] = this.#decide(conditions);
+    const [gate_status, reason] = this.#decide(conditions, baseline);
     const interval = this.#interval('pass_rate', CONFIDENCE);
     return {
       snapshot_digest: this.#snapshotDigest,
@@ -88,10 +104,11 @@ export class VerdictBuilder {
       interval_method: interval === null ? null : this.#method(),
       mean_score: tally.mean('mean_score'),
       scores: tally.scores(),
+      ...(this.#profile.gate.baseline === null ? {} : { baseline }),
     };
   }
 
-  #decide(conditions: readonly ConditionResult[]): [Verdict['gate_status'], string] {
+  #decide(conditions: readonly ConditionResult[], baseline: BaselineResult | null): [Verdict['gate_status'], string] {
     const { gate } = this.#profile;
     const { counts, faults, graded, passed, cases } = this.#tally;
     const broken = faults.infrastructure + faults.grader;
@@ -107,16 +124,19 @@ export class VerdictBuilder {
     if (graded === 0) return ['inconclusive', 'no execution was graded'];
     if (cases < gate.min_cases)
       return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
-    if (gate.all.length === 0) {
+    if (gate.all.length === 0 && gate.baseline === null) {
       return passed === graded
         ? ['pass', `all ${graded} graded executions passed`]
         : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
     }
     const failed = conditions.find((condition) => condition.holds === false);
     if (failed) return ['fail', describe(failed)];
+    const compared = gate.baseline === null ? null : againstBaseline(baseline);
+    if (compared?.[0] === 'fail') return compared;
     const unknown = conditions.find((condition) => condition.holds === null);
     if (unknown) return ['inconclusive', `${nameOf(unknown)} could not be computed: too few cases or repeats`];
-    return ['pass', conditions.map(describe).join('; ')];
+    if (compared?.[0] === 'inconclusive') return compared;
+    return ['pass', [...conditions.map(describe), ...(compared === null ? [] : [compared[1]])].join('; ')];
   }
 
   #hold(condition: GateCondition): ConditionResult {
@@ -161,6 +181,14 @@ export class VerdictBuilder {
     if (this.#tally.clustered) return 'cluster_bootstrap';
     return this.#profile.repeats === 1 ? 'wilson' : 'bootstrap';
   }
+}
+
+function againstBaseline(baseline: BaselineResult | null): [Verdict['gate_status'], string] {
+  if (baseline === null)
+    return ['inconclusive', 'no run of this profile is blessed yet; `proctor bless RUN` makes one the baseline'];
+  const reason = `against the baseline ${baseline.reason}`;
+  if (baseline.outcome === 'not_comparable') return ['inconclusive', reason];
+  return [baseline.outcome === 'regression' ? 'fail' : 'pass', reason];
 }
 
 function nameOf(condition: GateCondition): string {

@@ -2,17 +2,17 @@ import type { Envelope } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
-import type { EvidenceRecord, ExecutionRow, RunRow, Store } from '../contract/store.ts';
+import type { EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
 import { executionId } from '../lib/id.ts';
+import { allExecutions } from './all-executions.ts';
 import { bodyOf, type EnvelopeBody, type ResultBody } from './evidence-rows.ts';
-import { allExecutions } from './finalize.ts';
 import { readSnapshot } from './run-context.ts';
 
 /** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
-export async function describeRun(store: Store, run: RunRow): Promise<RunDocument> {
+export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDocument> {
   const [snapshot, progress] = await Promise.all([readSnapshot(store, run), store.progress(run.run_id)]);
   const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
   const { profile, dataset } = snapshot;
@@ -39,6 +39,7 @@ export async function describeRun(store: Store, run: RunRow): Promise<RunDocumen
     mean_score: verdict?.mean_score ?? null,
     scores: { ...verdict?.scores },
     conditions: (verdict?.conditions ?? []).map((condition) => ({ ...condition })),
+    baseline: (verdict?.baseline ?? null) as RunDocument['baseline'],
     attempts: progress.attempts,
     stale_attempts: progress.stale,
     created_at: instant(run.created_at),
@@ -58,7 +59,7 @@ export type ExecutionFilter =
 
 /** The documents about executions of a run, streamed; all of them come in (case_id, repeat) order, those not passed in plan order. */
 export async function* describeExecutions(
-  deps: { store: Store; artifacts: ArtifactStore },
+  deps: { store: RunReaders; artifacts: ArtifactStore },
   run: RunRow,
   filter: ExecutionFilter = { type: 'all' },
 ): AsyncGenerator<ExecutionDocument> {
@@ -79,7 +80,7 @@ export async function* describeExecutions(
 
 const PAGE = 100;
 
-async function* pages(store: Store, run: RunRow, filter: ExecutionFilter): AsyncGenerator<ExecutionRow[]> {
+async function* pages(store: RunReaders, run: RunRow, filter: ExecutionFilter): AsyncGenerator<ExecutionRow[]> {
   if (filter.type === 'all') yield* allExecutions(store, run.run_id);
   else if (filter.type === 'case') {
     const rows = await store.executions(run.run_id, {
@@ -104,11 +105,12 @@ async function describeExecution(
   attempts: { count: number; reason: string | null },
 ): Promise<ExecutionDocument> {
   let envelope: Envelope | null = null;
+  let latency_ms: number | null = null;
   let failure: unknown = null;
   const results: EvaluatorResult[] = [];
   for (const record of evidence) {
     const body = JSON.parse(await bodyOf(artifacts, record)) as unknown;
-    if (record.kind === 'envelope') envelope = (body as EnvelopeBody).envelope;
+    if (record.kind === 'envelope') ({ envelope, latency_ms } = body as EnvelopeBody);
     else if (record.kind === 'failure') failure = body;
     else {
       const { duration_ms: _duration, reused: _reused, ...result } = body as ResultBody;
@@ -126,6 +128,7 @@ async function describeExecution(
     aggregate:
       row.aggregate === null ? null : (JSON.parse(row.aggregate) as Aggregate as ExecutionDocument['aggregate']),
     attempts: attempts.count,
+    latency_ms,
     evaluator_results: results,
     output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],
     failure: failure as ExecutionDocument['failure'],

@@ -3,7 +3,7 @@ import type { Case, DatasetReader } from '../contract/case.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Profile, Select } from '../contract/profile.ts';
-import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
+import type { FrozenBaseline, PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import { groupOf } from '../core/group.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { KeySet } from '../lib/key-set.ts';
@@ -29,6 +29,8 @@ export interface PlanInput {
   };
   readonly select: Select;
   readonly signal: AbortSignal;
+  /** The baseline that the gate names, frozen; null when it names none or none is blessed. */
+  readonly baseline?: FrozenBaseline | null;
 }
 
 const CHUNK = 1000; // cases
@@ -67,6 +69,7 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
       group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null })),
     ),
     code: await plugins.code(input.profile, input.base_dir),
+    ...(input.baseline ? { baseline: input.baseline } : {}),
   };
   return {
     snapshot,

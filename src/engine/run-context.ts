@@ -5,7 +5,7 @@ import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { CaseGroup, EvaluatorReference, Profile } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
-import type { RunRow, Store } from '../contract/store.ts';
+import type { RunReaders, RunRow, Store } from '../contract/store.ts';
 import { digest } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Lru } from '../lib/lru.ts';
@@ -19,7 +19,10 @@ export interface OpenEvaluator {
 }
 
 /** Reads the frozen snapshot of a run and checks that it is what its digest says. */
-export async function readSnapshot(store: Store, run: Pick<RunRow, 'run_id' | 'snapshot_digest'>): Promise<Snapshot> {
+export async function readSnapshot(
+  store: Pick<RunReaders, 'snapshot'>,
+  run: Pick<RunRow, 'run_id' | 'snapshot_digest'>,
+): Promise<Snapshot> {
   const body = await store.snapshot(run.snapshot_digest);
   if (body === null)
     throw new ProctorError(

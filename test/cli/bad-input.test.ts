@@ -115,9 +115,7 @@ test('duplicate ids, cases that no group or two groups take and broken rows are 
 
 test.each([
   ['limits: { run: { cost_usd: 5 } }', 'limits.run.cost_usd'],
-  ['webhooks: [{ url: "https://ci.example/hook" }]', 'webhooks'],
   ['early_stop: decided', 'early_stop'],
-  ['gate: { baseline: { run: blessed } }', 'gate.baseline'],
 ])('what this version does not enforce is refused, not ignored: %s', async (line, field) => {
   const { code, problem } = await problems(
     { 'profile.yaml': `${PROFILE}${line}\n`, 'cases.jsonl': '{"id":"a","input":"x","expected":"x","tags":["x"]}\n' },

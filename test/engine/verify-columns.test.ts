@@ -189,6 +189,7 @@ function told({ row, column, candidates }: Cell): string {
 }
 
 function expectsRows(status: string, table: string): boolean {
-  if (table === 'outbox' || table === 'late_evidence') return status === 'completed';
+  if (table === 'late_evidence') return status === 'completed';
+  if (table === 'outbox') return ['completed', 'failed', 'cancelled'].includes(status);
   return true;
 }

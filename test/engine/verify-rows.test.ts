@@ -156,8 +156,8 @@ describe('what belongs to the whole store', () => {
     expect(verification.found).toEqual([]);
   });
 
-  it('names a completion that is gone from the outbox, one too many, and one of a run that did not complete', async () => {
-    const row = (db: DatabaseSync) => some(rowsOf(db, 'outbox', '1 = 1')[0]);
+  it('names a completion that is gone from the outbox, one too many, and a second end of a run that failed', async () => {
+    const row = (db: DatabaseSync) => some(rowsOf(db, 'outbox', "type = 'run_completed'")[0]);
     const again = { outbox_no: 99, dedupe_key: 'run:again:final' };
     const failedNo = tampering.read((db) => runNoOf(db, project.runs.failed.run_id));
     expectNamed(await verify('completed', (db) => removeRow(db, 'outbox', row(db))), 'outbox');

@@ -59,7 +59,7 @@ test('a run cancelled from another process ends `cancelled` with gate unknown, e
     'completed/null': CONCURRENCY,
     'cancelled/run_cancelled': CONCURRENCY,
   });
-  expect(await app.store.rowCounts(runId)).toMatchObject({ queue: 0, result: EXECUTIONS, outbox: 0 });
+  expect(await app.store.rowCounts(runId)).toMatchObject({ queue: 0, result: EXECUTIONS, outbox: 1 });
   expect(await app.store.invariants()).toEqual([]);
   const run = await app.store.run(runId);
   expect(run === null ? null : (await verifyRun(app, run, null)).found).toEqual([]);

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts';
 import type { AttemptRow, ExecutionRow, LateRow, RunRow } from '../../src/contract/store.ts';
-import { allExecutions } from '../../src/engine/finalize.ts';
+import { allExecutions } from '../../src/engine/all-executions.ts';
 import { verifyRun } from '../../src/engine/verify/verify-run.ts';
 
 /** What an undisturbed run came to; every disturbed one must come to the same bytes. */

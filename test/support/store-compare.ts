@@ -31,7 +31,7 @@ async function compareRun(store: Store, run: ModelRun): Promise<void> {
       reason: run.reason,
     },
   );
-  assert.equal((await store.outbox(id)).length, run.status === 'completed' ? 1 : 0);
+  assert.equal((await store.outbox(id)).length, run.finished_at === null ? 0 : 1);
   await compareProgress(store, run);
   assert.deepEqual(
     shownExecutions(await pages<ExecutionRow, ExecutionKey>((page) => store.executions(id, page), keyOf)),

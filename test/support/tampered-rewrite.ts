@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Snapshot } from '../../src/contract/snapshot.ts';
 import type { AttemptRow, EvidenceRecord, ExecutionRow, LateRow, RunRow } from '../../src/contract/store.ts';
 import { attemptSeal, eventHash, evidenceHash, evidenceRoot, lateHash, resultHash } from '../../src/core/evidence.ts';
-import { Concluder } from '../../src/engine/finalize.ts';
+import { Concluder } from '../../src/engine/conclude.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { runNoOf, type Tamper } from './tampered-store.ts';
 

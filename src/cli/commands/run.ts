@@ -2,6 +2,7 @@ import { type LoadedProfile, loadProfile } from '../../adapters/profiles/load-pr
 import { type App, createPlugins } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { ExecutionRow } from '../../contract/store.ts';
+import { freezeBaseline } from '../../engine/baseline.ts';
 import { preflight } from '../../engine/preflight.ts';
 import { createRun, findRun } from '../../engine/run.ts';
 import type { Command, CommandContext } from '../context.ts';
@@ -20,7 +21,10 @@ export const run: Command<RunOptions> = async (context, options) => {
   await using app = await context.openApp();
   const cases = options.failedOf === undefined ? null : await casesNotPassed(app, options.failedOf);
   const signal = new AbortController().signal;
-  const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, cases);
+  const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, {
+    cases,
+    baselineOf: (profile) => freezeBaseline(app, profile),
+  });
   if (!options.detach) await servable(app, loaded);
   const { run_id, created } = await createRun(app, plan, {
     run_key: options.runKey ?? null,
@@ -43,6 +47,7 @@ async function readable(profile: string, context: CommandContext): Promise<void>
 
 /** Refuses to create a run that this process cannot work on; a run that is left to workers may be served elsewhere. */
 async function servable(app: App, { profile, base_dir, file, locate }: LoadedProfile): Promise<void> {
+  for (const webhook of profile.webhooks) app.webhooks.check(webhook); // a secret that is missing now would be missing at the end
   const problems = await preflight(app.plugins, profile, base_dir);
   const [first] = problems;
   if (first === undefined) return;

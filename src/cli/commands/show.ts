@@ -1,12 +1,12 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { RunRow } from '../../contract/store.ts';
+import { whyNotPassed } from '../../core/why-not-passed.ts';
 import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { cut } from '../format.ts';
 import { type Output, printable } from '../output.ts';
-import { whyNot } from '../report.ts';
 import { exitCodeOf, printRun } from '../work.ts';
 
 interface ShowOptions {
@@ -60,7 +60,7 @@ function oneLine(execution: ExecutionDocument, output: Output): string {
   const mark = passed ? output.style('green', '✓') : output.style('red', '✗');
   const score = execution.aggregate === null ? '-' : execution.aggregate.score.toFixed(3);
   const attempts = execution.attempts > 1 ? output.style('dim', ` (${execution.attempts} attempts)`) : '';
-  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${attempts}${passed ? '' : `  ${cut(printable(whyNot(execution)), 160)}`}`;
+  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${attempts}${passed ? '' : `  ${cut(printable(whyNotPassed(execution)), 160)}`}`;
 }
 
 function whole(execution: ExecutionDocument, output: Output): string {

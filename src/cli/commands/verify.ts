@@ -1,17 +1,47 @@
+import path from 'node:path';
+import { isBundleFile, verifyBundleFile } from '../../app.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { BundleVerification } from '../../engine/bundle.ts';
 import { findRun } from '../../engine/run.ts';
 import { type Verification, verifyRun } from '../../engine/verify/verify-run.ts';
-import type { Command } from '../context.ts';
+import type { Command, CommandContext } from '../context.ts';
 import { counted, number } from '../format.ts';
+import { readKey } from '../key-file.ts';
 import { type Output, printable } from '../output.ts';
 
-/** `proctor verify RUN`: recompute everything from the evidence; exit 1 when it differs anywhere. */
-export const verify: Command<{ readonly run: string; readonly expect?: string }> = async (context, options) => {
+interface VerifyOptions {
+  readonly run: string;
+  readonly expect?: string;
+  readonly key?: string;
+}
+
+/** `proctor verify RUN|BUNDLE`: recompute everything from the evidence; exit 1 when it differs anywhere. */
+export const verify: Command<VerifyOptions> = async (context, options) => {
+  const file = path.resolve(context.cwd, options.run);
+  if (await isBundleFile(file)) return await verifyFile(context, file, options);
+  if (options.key !== undefined)
+    throw new ProctorError('usage', `--key is for a signed bundle, and \`${options.run}\` is no bundle`);
   await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
   const found = await verifyRun(app, run, options.expect ?? null);
   context.output.result(found, text(found, context.output));
   return found.ok ? 0 : 1;
 };
+
+async function verifyFile({ cwd, output }: CommandContext, file: string, options: VerifyOptions): Promise<number> {
+  const key = options.key === undefined ? null : await readKey(path.resolve(cwd, options.key));
+  const found = await verifyBundleFile(file, options.expect ?? null, key);
+  output.result(found, output.json ? '' : `${text(found, output)}\n  ${signatureText(found)}`);
+  return found.ok ? 0 : 1;
+}
+
+function signatureText({ signature, key_fingerprint }: BundleVerification): string {
+  if (signature === 'none')
+    return 'signature     none: compare the evidence root with one noted elsewhere (--expect ROOT)';
+  const whose =
+    signature === 'known' ? 'by the key given' : 'by a key that only the bundle names (--key FILE checks whose)';
+  return `signature     ${whose}, SHA-256 ${key_fingerprint}`;
+}
 
 const MOST_SHOWN = 50;
 

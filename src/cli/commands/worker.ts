@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { findRun } from '../../engine/run.ts';
 import { Worker } from '../../engine/worker.ts';
 import type { Command } from '../context.ts';
+import { startPublisher } from '../publisher.ts';
 import { onInterrupt } from '../signals.ts';
 
 interface WorkerCommandOptions {
@@ -23,6 +24,7 @@ export const worker: Command<WorkerCommandOptions> = async (context, options) =>
     options.run === undefined
       ? null
       : await Promise.all(options.run.map(async (id) => (await findRun(app.store, id)).run_id));
+  await using _publisher = startPublisher(app, output);
   using interruption = onInterrupt(output, () => undefined);
   const name = options.name ?? `${hostname()}-${process.pid}`;
   const working = new Worker(app, {

@@ -1,4 +1,4 @@
-import type { AttemptRow, EventRow, ExecutionRow, RunRow, Store } from '../../contract/store.ts';
+import type { AttemptRow, EventRow, ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
 import { eventHash } from '../../core/evidence.ts';
 import type { Differences } from './differences.ts';
 import { Told } from './told.ts';
@@ -14,7 +14,7 @@ export interface ChainSummary {
 }
 
 /** Recomputes the run's event chain, holds every event against the row that it tells of, and the run's row against them all. */
-export async function checkEvents(store: Store, run: RunRow, differences: Differences): Promise<ChainSummary> {
+export async function checkEvents(store: RunReaders, run: RunRow, differences: Differences): Promise<ChainSummary> {
   const chain = new Chain(run, differences);
   let after: number | null = 0;
   while (after !== null) {
@@ -82,7 +82,12 @@ interface Rows {
   readonly attempts: ReadonlyMap<string, AttemptRow>;
 }
 
-async function rowsOf(store: Store, runId: string, page: readonly EventRow[], differences: Differences): Promise<Rows> {
+async function rowsOf(
+  store: RunReaders,
+  runId: string,
+  page: readonly EventRow[],
+  differences: Differences,
+): Promise<Rows> {
   const ordinals = [...new Set(page.flatMap((event) => event.ordinal ?? []))];
   // What cannot be read is named here and, row by row, by the check of the executions.
   const executions =

@@ -1,5 +1,5 @@
 import type { ArtifactStore } from '../../contract/artifact.ts';
-import type { EvidenceRow, LateRow, Store } from '../../contract/store.ts';
+import type { EvidenceRow, LateRow, RunReaders } from '../../contract/store.ts';
 import { lateHash } from '../../core/evidence.ts';
 import type { Differences } from './differences.ts';
 
@@ -7,7 +7,7 @@ const PAGE = 1000;
 
 /** Holds late evidence against the hashes that its events carry, and reads the artifacts that it names; answers the rows seen. */
 export async function checkLate(
-  { store, artifacts }: { readonly store: Store; readonly artifacts: ArtifactStore },
+  { store, artifacts }: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
   runId: string,
   told: ReadonlyMap<unknown, unknown>,
   differences: Differences,

@@ -1,6 +1,6 @@
 import type { ArtifactStore } from '../../contract/artifact.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
-import type { ExecutionRow, RowCounts, RunRow, Store } from '../../contract/store.ts';
+import type { ExecutionRow, RowCounts, RunReaders, RunRow } from '../../contract/store.ts';
 import { checkExecution } from './check-execution.ts';
 import { CheckedPlan } from './checked-plan.ts';
 import type { Differences } from './differences.ts';
@@ -23,7 +23,7 @@ interface RowsInput {
   readonly told: Told;
 }
 
-type Deps = { readonly store: Store; readonly artifacts: ArtifactStore };
+type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
 
 const PAGE = 1000;
 

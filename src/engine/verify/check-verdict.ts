@@ -1,8 +1,10 @@
+import type { ArtifactStore } from '../../contract/artifact.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
-import type { RunRow, Store } from '../../contract/store.ts';
+import type { ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
 import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import { allExecutions, Concluder } from '../finalize.ts';
+import { allExecutions } from '../all-executions.ts';
+import { concludeRun } from '../conclude.ts';
 import { nameOf } from './check-rows.ts';
 import type { Differences } from './differences.ts';
 
@@ -14,26 +16,27 @@ interface VerdictInput {
 }
 
 /** Concludes the run anew from its results, in verdict order, and holds it against what is stored; names rows beside the plan. */
-export async function checkVerdict(store: Store, input: VerdictInput, differences: Differences): Promise<void> {
+export async function checkVerdict(
+  deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
+  input: VerdictInput,
+  differences: Differences,
+): Promise<void> {
   const { run, snapshot, event_head } = input;
   const { run_id, snapshot_digest } = run;
-  const concluder = run.status === 'completed' ? new Concluder(snapshot.profile, snapshot_digest) : null;
   const planned = snapshot.dataset.cases * snapshot.profile.repeats;
-  for await (const page of allExecutions(store, run_id)) {
-    for (const row of page) {
-      const stray = row.ordinal < 0 || row.ordinal >= planned;
-      if (stray) differences.add('execution', nameOf(row), 'the plan has no such execution', { found: row.ordinal });
-      else if (row.hash !== null) concluder?.add(row);
-    }
-  }
-  if (concluder === null) {
+  const check = (row: ExecutionRow) => {
+    const stray = row.ordinal < 0 || row.ordinal >= planned;
+    if (stray) differences.add('execution', nameOf(row), 'the plan has no such execution', { found: row.ordinal });
+  };
+  if (run.status !== 'completed') {
+    for await (const page of allExecutions(deps.store, run_id)) page.forEach(check);
     const { verdict, merkle_root } = run;
     for (const [column, value] of Object.entries({ verdict, merkle_root, event_head: run.event_head })) {
       differences.same('run', run_id, `${column} of a run that did not complete`, null, value);
     }
     return;
   }
-  const { verdict, merkle_root } = concluder.end();
+  const { verdict, merkle_root } = await concludeRun(deps, run, snapshot, check);
   differences.same('verdict', run_id, 'verdict', canonicalJson(verdict), run.verdict);
   differences.same('verdict', run_id, 'gate_status', verdict.gate_status, run.gate_status);
   differences.same('verdict', run_id, 'content_digest', verdict.content_digest, run.content_digest);
@@ -44,18 +47,26 @@ export async function checkVerdict(store: Store, input: VerdictInput, difference
   differences.same('run', run_id, 'evidence_root', root, run.evidence_root);
 }
 
-/** A completed run stands once in the outbox, as it ended; any other not at all. */
-export async function checkOutbox(store: Store, run: RunRow, differences: Differences): Promise<void> {
+/** A run whose events say that its end was published stands once in the outbox, as it ended; any other not at all. */
+export async function checkOutbox(
+  store: RunReaders,
+  run: RunRow,
+  published: boolean,
+  differences: Differences,
+): Promise<void> {
   const rows = await store.outbox(run.run_id);
-  const completed = run.status === 'completed';
-  differences.same('outbox', run.run_id, 'completions', completed ? 1 : 0, rows.length);
-  if (!completed) return;
-  const { run_id, gate_status, content_digest, evidence_root } = run;
+  differences.same('outbox', run.run_id, 'ends', published ? 1 : 0, rows.length);
   for (const row of rows) {
+    const { run_id } = run;
     differences.same('outbox', row.dedupe_key, 'dedupe_key', `run:${run_id}:final`, row.dedupe_key);
-    differences.same('outbox', row.dedupe_key, 'type', 'run_completed', row.type);
-    const body = canonicalJson({ run_id, gate_status, content_digest, evidence_root });
+    differences.same('outbox', row.dedupe_key, 'type', `run_${run.status}`, row.type);
+    const body = canonicalJson(bodyOf(run));
     differences.same('outbox', row.dedupe_key, 'body', body, row.body);
     differences.same('outbox', row.dedupe_key, 'created_at', run.finished_at, row.created_at);
   }
+}
+
+function bodyOf({ run_id, status, gate_status, content_digest, evidence_root, reason }: RunRow): object {
+  if (status === 'completed') return { run_id, gate_status, content_digest, evidence_root };
+  return status === 'failed' ? { run_id, reason } : { run_id };
 }

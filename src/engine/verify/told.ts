@@ -30,6 +30,8 @@ export class Told {
     content_digest: null,
     evidence_root: null,
   };
+  /** True when the run's end is said to stand in the outbox (ends of the first schema were published only when they completed). */
+  published = false;
   /** Hash of each late evidence row by its number. */
   readonly late = new Map<unknown, unknown>();
   // By ordinal, as plain numbers: a million executions are some megabytes.
@@ -61,6 +63,7 @@ export class Told {
   /** Takes the next event in; names one that cannot follow what was told before. */
   add(event: EventRow, body: Readonly<Record<string, unknown>>, name: string, differences: Differences): void {
     if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
+    if (event.type === 'run_completed' || typeof body['outbox'] === 'string') this.published = true;
     if (event.type === 'late_evidence') this.late.set(body['late_seq'], body['late']);
     const { ordinal, attempt } = event;
     if (ordinal === null) return;

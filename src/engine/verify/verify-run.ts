@@ -1,7 +1,7 @@
 import type { ArtifactStore } from '../../contract/artifact.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
-import type { RunRow, Store } from '../../contract/store.ts';
+import type { RunReaders, RunRow } from '../../contract/store.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
 import { checkEvents } from './check-events.ts';
@@ -31,7 +31,7 @@ export interface Verification {
   readonly content_digest: string | null;
 }
 
-type Deps = { readonly store: Store; readonly artifacts: ArtifactStore };
+type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
 
 const TRIES = 3;
 
@@ -58,7 +58,7 @@ export async function verifyRun(deps: Deps, run: RunRow, expect: string | null):
 }
 
 /** Changes whenever a row that verify reads is added. */
-async function stateOf(store: Store, run: RunRow): Promise<string> {
+async function stateOf(store: RunReaders, run: RunRow): Promise<string> {
   return JSON.stringify([run, await store.rowCounts(run.run_id)]);
 }
 
@@ -82,9 +82,9 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
   differences.same('run', run_id, 'materialized', executions, run.materialized);
   if (status === 'completed') differences.same('result', run_id, 'every execution has a result', run.total, results);
   if (snapshot !== null) {
-    await differences.step('verdict', run_id, () => checkVerdict(store, { run, snapshot, event_head }, differences));
+    await differences.step('verdict', run_id, () => checkVerdict(deps, { run, snapshot, event_head }, differences));
   }
-  await differences.step('outbox', run_id, () => checkOutbox(store, run, differences));
+  await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
   if (expect !== null) differences.same('run', run_id, 'the evidence root that was expected', expect, evidence_root);
   return {
     run_id,
@@ -99,7 +99,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
   };
 }
 
-async function snapshotOf(store: Store, run: RunRow, differences: Differences): Promise<Snapshot | null> {
+async function snapshotOf(store: RunReaders, run: RunRow, differences: Differences): Promise<Snapshot | null> {
   const { run_id, snapshot_digest } = run;
   return await differences.step('snapshot', snapshot_digest, async () => {
     const snapshot = await readSnapshot(store, run);

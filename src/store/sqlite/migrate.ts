@@ -6,7 +6,10 @@ import { digestBytes } from '../../lib/canonical-json.ts';
 import { triggers } from './triggers.ts';
 
 /** Forward-only, numbered, never edited: a changed file is refused by its recorded digest. */
-const MIGRATIONS: readonly { readonly version: number; readonly name: string }[] = [{ version: 1, name: '0001-init' }];
+const MIGRATIONS: readonly { readonly version: number; readonly name: string }[] = [
+  { version: 1, name: '0001-init' },
+  { version: 2, name: '0002-verdicts' },
+];
 
 /** The newest schema that this Proctor knows. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
@@ -45,6 +48,7 @@ export function migrate(db: DatabaseSync, location: string, nowMs: number): void
         db.exec(sql);
         if (migration.version === 1) seed(db);
       }
+      if (applied.length < MIGRATIONS.length) enforce(db);
       db.exec('commit');
     } catch (error) {
       if (db.isTransaction) db.exec('rollback');
@@ -93,14 +97,29 @@ function check(applied: readonly Applied[], location: string): void {
   });
 }
 
-/** Transition tables from the machines in code, and the triggers that enforce them. */
+/** Transition tables from the machines in code. */
 function seed(db: DatabaseSync): void {
   const insert = db.prepare('insert into state_transition (machine, from_state, to_state) values (?, ?, ?)');
   for (const machine of MACHINES) {
     for (const [from, states] of Object.entries<readonly string[]>(machine.next))
       for (const to of states) insert.run(machine.name, from, to);
   }
-  for (const statement of triggers().values()) db.exec(statement);
+}
+
+/** The triggers that are not there yet: a migration that brings a table brings its promises. */
+function enforce(db: DatabaseSync): void {
+  const present = new Set(
+    db
+      .prepare("select name from sqlite_schema where type = 'trigger'")
+      .all()
+      .map((row) => row['name']),
+  );
+  for (const [name, statement] of triggers()) if (!present.has(name)) db.exec(statement);
+}
+
+/** The text of every migration, in order: what a file of rows without the store's triggers is made with. */
+export function migrationTexts(): string[] {
+  return MIGRATIONS.map(({ name }) => readMigration(name));
 }
 
 function readMigration(name: string): string {

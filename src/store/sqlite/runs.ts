@@ -2,6 +2,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import type { FinalVerdict, NewExecution, NewRun } from '../../contract/store.ts';
 import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { publish } from './deliveries.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -153,7 +154,11 @@ and not exists (select 1 from queue where run_no = ?2)`,
     tx.now,
     runNo,
   );
-  if (changed === 1) tx.event({ run_no: runNo, run_id: runId, type: 'run_cancelled' });
+  if (changed === 1) {
+    const at = { run_no: runNo, run_id: runId };
+    const outbox = publish(tx, at, 'run_cancelled', canonicalJson({ run_id: runId }));
+    tx.event({ ...at, type: 'run_cancelled', body: canonicalJson({ outbox }) });
+  }
   return changed === 1;
 }
 
@@ -208,14 +213,7 @@ where run_no = ? and status = 'finalizing'`,
   const { gate_status, content_digest } = verdict;
   const body = canonicalJson({ run_id: runId, gate_status, content_digest, evidence_root: root });
   tx.event({ run_no: runNo, run_id: runId, type: 'run_completed', body });
-  connection.run(
-    'insert into outbox (run_no, dedupe_key, type, body, created_at) values (?, ?, ?, ?, ?)',
-    runNo,
-    `run:${runId}:final`,
-    'run_completed',
-    body,
-    now,
-  );
+  publish(tx, { run_no: runNo, run_id: runId }, 'run_completed', body);
   return true;
 }
 
@@ -230,6 +228,10 @@ export function failRun(tx: Transaction, keys: Keys, runId: string, reason: stri
     reason,
     runNo,
   );
-  if (changed === 1) tx.event({ run_no: runNo, run_id: runId, type: 'run_failed', body: canonicalJson({ reason }) });
+  if (changed === 1) {
+    const at = { run_no: runNo, run_id: runId };
+    const outbox = publish(tx, at, 'run_failed', canonicalJson({ reason, run_id: runId }));
+    tx.event({ ...at, type: 'run_failed', body: canonicalJson({ outbox, reason }) });
+  }
   return changed === 1;
 }

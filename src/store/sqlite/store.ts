@@ -2,14 +2,17 @@ import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
+import { bless, blessed, blessings } from './blessings.ts';
 import { sweepCancelled } from './cancel.ts';
 import { claim, claimable } from './claims.ts';
 import { Connection, configureDatabase, openDatabase, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
+import { claimDeliveries, deliveries, deliveriesDue, replayDeliveries, settleDelivery } from './deliveries.ts';
 import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
 import { heartbeat, reap } from './leases.ts';
 import { migrate, triggerProblems } from './migrate.ts';
 import * as readers from './readers.ts';
+import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import * as sessions from './sessions.ts';
 import { Writer, type WriterStatistics } from './writer.ts';
@@ -78,25 +81,25 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     finalize: (runId, verdict) => writer.write((tx) => finalize(tx, keys, runId, verdict)),
     failRun: (runId, reason) => writer.write((tx) => failRun(tx, keys, runId, reason)),
 
-    run: (id) => read(() => readers.run(connection, id)),
+    bless: (profileId, runId, by) => writer.write((tx) => bless(tx, keys, profileId, runId, by)),
+    blessed: (profileId) => read(() => blessed(connection, profileId)),
+    blessings: (profileId, limit) => read(() => blessings(connection, profileId, limit)),
+
+    claimDeliveries: async (limit, leaseMs) =>
+      (await read(() => deliveriesDue(connection, clock.now())))
+        ? await writer.write((tx) => claimDeliveries(tx, limit, leaseMs))
+        : [],
+    settleDelivery: (end) => writer.write((tx) => settleDelivery(tx, end)),
+    replayDeliveries: (filter) => writer.write((tx) => replayDeliveries(tx, filter)),
+    deliveries: (filter, page) => read(() => deliveries(connection, filter, page)),
+
+    ...runReaders(connection, keys, read),
     runByKey: (key) => read(() => readers.runByKey(connection, key)),
     runs: (page) => read(() => readers.runs(connection, page)),
     activeRuns: () => read(() => readers.activeRuns(connection)),
-    snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
-    progress: (id) => read(() => readers.progress(connection, keys, id)),
     holders: (id) => read(() => readers.holders(connection, keys, id)),
-    executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
-    executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),
-    executionsAt: (id, ordinals) => read(() => readers.executionsAt(connection, keys, id, ordinals)),
-    rowCounts: (id) => read(() => readers.rowCounts(connection, keys, id)),
-    attempts: (id, ordinals) => read(() => readers.attempts(connection, keys, id, ordinals)),
-    evidence: (id, ordinals) => read(() => readers.evidence(connection, keys, id, ordinals)),
-    events: (id, page) => read(() => readers.events(connection, keys, id, page)),
-    eventHead: (id) => read(() => readers.eventHead(connection, keys, id)),
-    lateEvidence: (id, page) => read(() => readers.lateEvidence(connection, keys, id, page)),
     sessions: (page) => read(() => sessions.sessions(connection, page)),
     liveSessions: (since) => read(() => sessions.liveSessions(connection, since)),
-    outbox: (id) => read(() => readers.outbox(connection, keys, id)),
     invariants: () => read(() => invariantViolations(connection)),
     backup: async (target) => {
       // From a connection of its own: the writer's has transactions open while the copy runs, which ends it.

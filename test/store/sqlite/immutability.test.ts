@@ -26,6 +26,7 @@ const APPEND_ONLY = [
   'result',
   'late_evidence',
   'event',
+  'blessing',
   'outbox',
 ];
 /** Changed by transitions only; never deleted, replaced, or moved onto another's key. */

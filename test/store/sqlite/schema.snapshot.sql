@@ -17,6 +17,14 @@ create table attempt (
   check ((ended_at is null) = (status in ('running', 'suspended')))
 ) strict, without rowid;
 
+create table blessing (
+  blessing_no integer primary key,
+  profile_id text not null,
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  blessed_by text not null,
+  blessed_at integer not null
+) strict;
+
 create table delivery (
   outbox_no integer not null references outbox (outbox_no) deferrable initially deferred,
   endpoint text not null,
@@ -25,7 +33,7 @@ create table delivery (
   next_at integer not null,
   lease_id text,
   lease_until integer,
-  last_status integer,
+  last_status integer, last_error text,
   primary key (outbox_no, endpoint)
 ) strict, without rowid;
 
@@ -194,6 +202,12 @@ create table worker_session (
   ended_at integer
 ) strict;
 
+create index blessing_profile on blessing (profile_id, blessing_no);
+
+create index delivery_due on delivery (next_at) where status in ('pending', 'failed');
+
+create index delivery_open on delivery (endpoint, outbox_no) where status in ('pending', 'failed');
+
 create unique index event_seq on event (run_no, seq);
 
 create unique index execution_case on execution (run_no, case_id, repeat);
@@ -249,6 +263,18 @@ create trigger attempt_opens before insert on attempt begin
     ) then raise(fail, 'proctor: an attempt opens with a claim only')
     when exists (select 1 from attempt where run_no = new.run_no and ordinal = new.ordinal and attempt = new.attempt) then raise(fail, 'proctor: attempt has this row already, it cannot be replaced')
   end;
+end;
+
+create trigger blessing_no_delete before delete on blessing begin
+  select raise(abort, 'proctor: blessing is append-only, delete is refused');
+end;
+
+create trigger blessing_no_replace before insert on blessing when exists (select 1 from blessing where blessing_no = new.blessing_no) begin
+  select raise(abort, 'proctor: blessing has this row already, it cannot be replaced');
+end;
+
+create trigger blessing_no_update before update on blessing begin
+  select raise(abort, 'proctor: blessing is append-only, update is refused');
 end;
 
 create trigger delivery_frozen before update of outbox_no, endpoint on delivery when new.outbox_no is not old.outbox_no or new.endpoint is not old.endpoint begin

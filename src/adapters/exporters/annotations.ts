@@ -1,0 +1,37 @@
+import type { ExecutionDocument } from '../../contract/documents.ts';
+import type { Exporter } from '../../contract/exporter.ts';
+import { whyNotPassed } from '../../core/why-not-passed.ts';
+
+const MOST_SHOWN = 9; // GitHub shows ten annotations of a kind a step: the gate and nine cases
+
+/** GitHub workflow commands: the gate as one annotation, then the first cases that did not pass. Print it to the log of a step. */
+export const annotations: Exporter = {
+  format: 'annotations',
+  summary: 'annotations for GitHub Actions, to be printed by a step',
+  extension: 'txt',
+  async *write({ run, executions }) {
+    const level = { pass: 'notice', fail: 'error', inconclusive: 'warning', unknown: 'error' }[run.gate_status];
+    const word = run.status === 'completed' ? run.gate_status.toUpperCase() : run.status.toUpperCase();
+    const name = `${run.profile.profile_id}: ${run.agent.name} ${run.agent.version}`;
+    yield command(level, `${word} ${name}`, run.reason ?? `the run is ${run.status}`);
+    let shown = 0;
+    for await (const execution of executions()) {
+      if (shown === MOST_SHOWN) break;
+      if (execution.aggregate?.passed) continue;
+      shown += 1;
+      yield command(run.gate_status === 'pass' ? 'notice' : 'warning', title(execution), whyNotPassed(execution));
+    }
+  },
+};
+
+function title({ case_id, repeat }: ExecutionDocument): string {
+  return `not passed: ${case_id}${repeat > 1 ? ` #${repeat}` : ''}`;
+}
+
+/** A workflow command; what could end it or begin another is escaped as the runner reads it back. */
+function command(level: string, title: string, message: string): string {
+  const escaped = (text: string) =>
+    text.slice(0, 4_000).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = (text: string) => escaped(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::${level} title=${property(title)}::${escaped(message)}\n`;
+}

@@ -1,0 +1,115 @@
+import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
+import type { Exporter } from '../../contract/exporter.ts';
+import { whyNotPassed } from '../../core/why-not-passed.ts';
+
+/**
+ * JUnit XML in the shape that CI systems read: a suite with the gate as its one test, and a suite with a test an execution. Not passed
+ * is a `failure`, an infrastructure or grader fault an `error`, a cancelled execution `skipped`.
+ */
+export const junit: Exporter = {
+  format: 'junit',
+  summary: 'JUnit XML for CI',
+  extension: 'xml',
+  async *write({ run, executions }) {
+    const faults = run.faults ?? { infrastructure: 0, grader: 0, cancelled: 0 };
+    const errors = (faults.infrastructure ?? 0) + (faults.grader ?? 0);
+    const skipped = faults.cancelled ?? 0;
+    const total =
+      run.executions.completed + run.executions.failed + run.executions.timed_out + run.executions.cancelled;
+    const failures = total - run.passed - errors - skipped;
+    const gate = gateResult(run);
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n';
+    yield `<testsuites${attributes({
+      name: run.profile.profile_id,
+      tests: total + 1,
+      failures: failures + (gate.kind === 'failure' ? 1 : 0),
+      errors: errors + (gate.kind === 'error' ? 1 : 0),
+    })}>\n`;
+    yield gateSuite(run, gate);
+    const time = seconds(run.duration_ms);
+    yield `  <testsuite${attributes({ name: run.profile.profile_id, tests: total, failures, errors, skipped, time, timestamp: run.started_at })}>\n`;
+    for await (const execution of executions()) yield testcase(run, execution);
+    yield '  </testsuite>\n</testsuites>\n';
+  },
+};
+
+interface Outcome {
+  readonly kind: 'passed' | 'failure' | 'error';
+  readonly message: string;
+}
+
+function gateResult(run: RunDocument): Outcome {
+  const message = run.reason ?? `the run is ${run.status}`;
+  if (run.gate_status === 'pass') return { kind: 'passed', message };
+  return { kind: run.gate_status === 'fail' ? 'failure' : 'error', message };
+}
+
+function gateSuite(run: RunDocument, { kind, message }: Outcome): string {
+  const counts = { tests: 1, failures: kind === 'failure' ? 1 : 0, errors: kind === 'error' ? 1 : 0 };
+  const properties = {
+    run_id: run.run_id,
+    gate_status: run.gate_status,
+    agent: `${run.agent.name} ${run.agent.version}`,
+    pass_rate: run.pass_rate,
+    interval: run.interval === null ? null : run.interval.join(' '),
+    content_digest: run.content_digest,
+    evidence_root: run.evidence_root,
+  };
+  const lines = Object.entries(properties)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `      <property${attributes({ name, value })}/>\n`);
+  const inner =
+    kind === 'passed'
+      ? `<system-out>${escapeXml(message)}</system-out>`
+      : `<${kind}${attributes({ message, type: run.gate_status })}/>`;
+  return `  <testsuite${attributes({ name: 'gate', ...counts })}>
+    <properties>
+${lines.join('')}    </properties>
+    <testcase${attributes({ classname: run.profile.profile_id, name: 'gate' })}>${inner}</testcase>
+  </testsuite>\n`;
+}
+
+function testcase(run: RunDocument, execution: ExecutionDocument): string {
+  const { case_id, repeat, status, fault, aggregate } = execution;
+  const name = run.repeats > 1 ? `${case_id} #${repeat}` : case_id;
+  const head = `    <testcase${attributes({ classname: run.profile.profile_id, name, time: seconds(execution.latency_ms) })}`;
+  if (aggregate?.passed) return `${head}/>\n`;
+  const message = whyNotPassed(execution);
+  if (status === 'cancelled') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
+  const kind = fault === 'infrastructure' || fault === 'grader' ? 'error' : 'failure';
+  const type = fault ?? 'not_passed';
+  const findings = execution.evaluator_results
+    .filter((result) => result.status !== 'passed')
+    .map((result) => `${result.ref} (${result.dimension}) ${result.status}: ${result.reason ?? ''}`);
+  const body = [...findings, `execution ${execution.execution_id}`].join('\n');
+  return `${head}><${kind}${attributes({ message, type })}>${escapeXml(body)}</${kind}></testcase>\n`;
+}
+
+function seconds(ms: number | null): string | null {
+  return ms === null ? null : (ms / 1000).toFixed(3);
+}
+
+function attributes(values: Readonly<Record<string, string | number | null>>): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== null)
+    .map(
+      ([name, value]) =>
+        ` ${name}="${escapeXml(String(value))
+          .replaceAll('"', '&quot;')
+          .replace(/[\n\r\t]/g, ' ')}"`,
+    )
+    .join('');
+}
+
+/** Text for XML 1.0: marked-up characters escaped, characters that XML cannot carry shown as U+FFFD. */
+function escapeXml(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no form for these
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+  );
+}

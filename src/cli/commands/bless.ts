@@ -1,0 +1,34 @@
+import { findRun } from '../../engine/run.ts';
+import { readSnapshot } from '../../engine/run-context.ts';
+import { instant } from '../../lib/clock.ts';
+import type { Command } from '../context.ts';
+import { printable } from '../output.ts';
+
+/** `proctor bless RUN`: the run is from now on what `gate.baseline.run: blessed` of its profile means. */
+export const bless: Command<{ readonly run: string }> = async ({ openApp, output }, options) => {
+  await using app = await openApp({ existing: true });
+  const run = await findRun(app.store, options.run);
+  const { profile_id } = (await readSnapshot(app.store, run)).profile;
+  const before = await app.store.blessed(profile_id);
+  const changed = await app.store.bless(profile_id, run.run_id, app.principal);
+  const [now] = await app.store.blessings(profile_id, 1);
+  const document = {
+    profile_id,
+    run_id: run.run_id,
+    gate_status: run.gate_status,
+    blessed_by: now?.blessed_by ?? app.principal,
+    blessed_at: now === undefined ? null : instant(now.blessed_at),
+    before: changed ? before : null,
+    changed,
+  };
+  const name = printable(profile_id);
+  if (changed && run.gate_status !== 'pass')
+    output.note(`proctor: the gate of ${run.run_id} is ${run.gate_status}; it is the baseline all the same`);
+  output.result(
+    document,
+    changed
+      ? `${run.run_id} is the baseline of ${name}${before === null ? '' : `, in place of ${before}`}`
+      : `${run.run_id} is the baseline of ${name} already`,
+  );
+  return 0;
+};

@@ -1,0 +1,91 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { exporterOf } from '../../adapters/exporters/index.ts';
+import { type App, exportBundle } from '../../app.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { RunRow } from '../../contract/store.ts';
+import { describeExecutions, describeRun } from '../../engine/describe.ts';
+import { findRun } from '../../engine/run.ts';
+import { randomText } from '../../lib/id.ts';
+import type { Command, CommandContext } from '../context.ts';
+import { readKey } from '../key-file.ts';
+
+interface ExportOptions {
+  readonly run: string;
+  readonly format: string;
+  readonly out?: string;
+  readonly sign?: string;
+}
+
+/** `proctor export RUN --format FORMAT --out PATH`: a run for CI, spreadsheets, people, or another machine. */
+export const exportRun: Command<ExportOptions> = async (context, options) => {
+  const bundle = options.format === 'bundle';
+  const exporter = bundle ? null : exporterOf(options.format); // a wrong name is told before anything is opened
+  if (bundle && options.out === undefined)
+    throw new ProctorError('usage', 'a bundle is a file: say where with --out PATH');
+  if (!bundle && options.sign !== undefined)
+    throw new ProctorError('usage', '--sign signs a bundle; the other formats carry no signature');
+  await using app = await context.openApp({ existing: true });
+  const run = await findRun(app.store, options.run);
+  if (run.finished_at === null)
+    throw new ProctorError(
+      'illegal_transition',
+      `${run.run_id} is ${run.status}: a run is exported when it has ended; \`proctor resume ${run.run_id}\` goes on with it`,
+    );
+  const target = options.out === undefined ? null : path.resolve(context.cwd, options.out);
+  if (exporter === null) return await bundleOf(context, app, run, target ?? '', options.sign ?? null);
+  const parts = exporter.write({
+    run: await describeRun(app.store, run),
+    executions: () => describeExecutions(app, run),
+  });
+  if (target === null) {
+    await context.output.text(parts);
+    return 0;
+  }
+  await writeText(target, parts);
+  context.output.result(
+    { run_id: run.run_id, format: options.format, path: target },
+    `${options.format} written to ${target}`,
+  );
+  return 0;
+};
+
+async function bundleOf(
+  { output, cwd }: CommandContext,
+  app: App,
+  run: RunRow,
+  target: string,
+  keyFile: string | null,
+): Promise<number> {
+  const key = keyFile === null ? null : await readKey(path.resolve(cwd, keyFile));
+  await exportBundle(app, run, target, key);
+  const document = {
+    run_id: run.run_id,
+    format: 'bundle',
+    path: target,
+    evidence_root: run.evidence_root,
+    signed: key !== null,
+  };
+  output.result(
+    document,
+    `bundle written to ${target}; check it anywhere with: proctor verify ${path.basename(target)}`,
+  );
+  return 0;
+}
+
+/** Written aside and renamed: whoever waits for the file never reads half of it. */
+async function writeText(target: string, parts: AsyncIterable<string>): Promise<void> {
+  const aside = `${target}.${randomText(8)}`;
+  try {
+    await pipeline(Readable.from(parts), createWriteStream(aside, { flags: 'wx' }));
+    await rename(aside, target);
+  } catch (error) {
+    await rm(aside, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || ProctorError.is(error)) throw error;
+    throw new ProctorError('invalid_input', `\`${target}\` cannot be written (${code})`, { cause: error });
+  }
+}

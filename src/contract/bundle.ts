@@ -1,0 +1,26 @@
+/** What a bundle says of its run, in canonical JSON; what a signature is over. */
+export interface BundleStatement {
+  readonly format: 'proctor/bundle/1';
+  readonly run_id: string;
+  readonly status: string;
+  readonly gate_status: string;
+  readonly snapshot_digest: string;
+  readonly content_digest: string | null;
+  readonly evidence_root: string | null;
+  readonly finished_at: number | null;
+  /** Digest over the names of the artifacts inside, in order. */
+  readonly artifacts: string;
+}
+
+/** An Ed25519 signature of a statement: the signature in base64, the public key as SPKI PEM. */
+export interface BundleSignature {
+  readonly signature: string;
+  readonly public_key: string;
+}
+
+/** The statement and signature as they stand in a bundle; texts, because nothing in them is trusted before it was checked. */
+export interface BundleSeal {
+  readonly statement: string;
+  readonly signature: string | null;
+  readonly public_key: string | null;
+}

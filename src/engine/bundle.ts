@@ -1,0 +1,172 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { BundleSeal, BundleStatement } from '../contract/bundle.ts';
+import { ProctorError } from '../contract/problem.ts';
+import type { RunReaders, RunRow } from '../contract/store.ts';
+import { canonicalJson, digest } from '../lib/canonical-json.ts';
+import { type Difference, Differences } from './verify/differences.ts';
+import { type Verification, verifyRun } from './verify/verify-run.ts';
+
+/** What a bundle of a run holds besides its rows. */
+export interface SealedRun {
+  readonly seal: BundleSeal;
+  /** Names of the artifacts that its evidence refers to, in order. */
+  readonly artifacts: readonly string[];
+}
+
+/**
+ * Verifies an ended run and seals it: what verification read is what the bundle has to hold, so nothing is forgotten and nothing else
+ * gets in. A run that does not verify is not handed on. `key` is an Ed25519 private key in PEM.
+ */
+export async function sealRun(
+  deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
+  run: RunRow,
+  key: string | null,
+): Promise<SealedRun> {
+  const read = new Set<string>();
+  const artifacts: ArtifactStore = {
+    ...deps.artifacts,
+    get: async (name) => {
+      const body = await deps.artifacts.get(name);
+      read.add(name);
+      return body;
+    },
+  };
+  const verification = await verifyRun({ store: deps.store, artifacts }, run, null);
+  if (!verification.ok) {
+    throw new ProctorError(
+      'store_altered',
+      `${run.run_id} differs from its evidence in ${verification.differences} places, so it is not exported; \`proctor verify ${run.run_id}\` names them`,
+    );
+  }
+  const names = [...read].sort();
+  const statement = canonicalJson(statementOf(run, names));
+  return { seal: { statement, ...signed(statement, key) }, artifacts: names };
+}
+
+function statementOf(run: RunRow, artifacts: readonly string[]): BundleStatement {
+  const { run_id, status, gate_status, snapshot_digest, content_digest, evidence_root, finished_at } = run;
+  return {
+    format: 'proctor/bundle/1',
+    run_id,
+    status,
+    gate_status,
+    snapshot_digest,
+    content_digest,
+    evidence_root,
+    finished_at,
+    artifacts: digest('proctor/artifacts/1', artifacts),
+  };
+}
+
+function signed(statement: string, key: string | null): { signature: string | null; public_key: string | null } {
+  if (key === null) return { signature: null, public_key: null };
+  const secret = ed25519(() => createPrivateKey(key), 'private');
+  return {
+    signature: sign(null, signedBytes(statement), secret).toString('base64'),
+    public_key: createPublicKey(secret).export({ type: 'spki', format: 'pem' }).toString(),
+  };
+}
+
+function signedBytes(statement: string): Buffer {
+  return Buffer.from(`proctor/bundle/1\n${statement}`);
+}
+
+function ed25519(read: () => KeyObject, kind: 'private' | 'public'): KeyObject {
+  const wanted = `an Ed25519 ${kind} key in PEM (\`openssl genpkey -algorithm ed25519\` makes one)`;
+  let key: KeyObject;
+  try {
+    key = read();
+  } catch (error) {
+    throw new ProctorError('invalid_input', `the key cannot be read; it must be ${wanted}`, { cause: error });
+  }
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new ProctorError('invalid_input', `the key is ${key.asymmetricKeyType}; it must be ${wanted}`);
+}
+
+/** A bundle as it is opened, whatever holds it. */
+export interface OpenBundle {
+  readonly store: RunReaders;
+  readonly artifacts: ArtifactStore;
+  readonly run_ids: readonly string[];
+  readonly seals: readonly BundleSeal[];
+  artifactNames(): string[];
+  problems(): string[];
+}
+
+/** What `verify` found in a bundle. */
+export interface BundleVerification extends Verification {
+  /** `none`: not signed; `self`: signed, by a key that only the bundle names; `known`: by the key that was given. */
+  readonly signature: 'none' | 'self' | 'known';
+  /** SHA-256 of the public key (SPKI, DER), in hex; null without a signature. */
+  readonly key_fingerprint: string | null;
+}
+
+/**
+ * Verifies a bundle on a machine that has nothing but the file: the file itself, every artifact, the run as in a store, that the
+ * statement says what the run came to, and the signature. `key` is the Ed25519 public key (PEM) that must have signed.
+ */
+export async function verifyBundle(
+  bundle: OpenBundle,
+  expect: string | null,
+  key: string | null,
+): Promise<BundleVerification> {
+  const differences = new Differences();
+  await differences.step('bundle', 'file', () => {
+    for (const problem of bundle.problems()) differences.add('bundle', 'file', problem);
+  });
+  const [run_id] = bundle.run_ids;
+  differences.same('bundle', 'file', 'runs inside', 1, bundle.run_ids.length);
+  const run = run_id === undefined ? null : await differences.step('run', run_id, () => bundle.store.run(run_id));
+  if (run === null) throw new ProctorError('store_altered', 'the bundle holds no run that can be read');
+  const verification = await verifyRun(bundle, run, expect);
+  const names = bundle.artifactNames();
+  for (const name of names) await differences.step('artifact', name, () => bundle.artifacts.get(name));
+  const [seal] = bundle.seals;
+  differences.same('bundle', 'file', 'statements inside', 1, bundle.seals.length);
+  const checked =
+    seal === undefined
+      ? { signature: 'none' as const, key_fingerprint: null }
+      : ((await differences.step('bundle', 'statement', () => checkSeal(seal, run, names, key, differences))) ?? {
+          signature: 'none' as const,
+          key_fingerprint: null,
+        });
+  const found: Difference[] = [...differences.list, ...verification.found];
+  return {
+    ...verification,
+    ...checked,
+    ok: verification.ok && differences.count === 0,
+    differences: verification.differences + differences.count,
+    found,
+  };
+}
+
+function checkSeal(
+  seal: BundleSeal,
+  run: RunRow,
+  names: readonly string[],
+  key: string | null,
+  differences: Differences,
+): Pick<BundleVerification, 'signature' | 'key_fingerprint'> {
+  const said = JSON.parse(seal.statement) as Readonly<Record<string, unknown>>;
+  for (const [field, value] of Object.entries(statementOf(run, names)))
+    differences.same('bundle', 'statement', field, value, said[field]);
+  differences.same('bundle', 'statement', 'canonical form', canonicalJson(statementOf(run, names)), seal.statement);
+  const wanted = key === null ? null : ed25519(() => createPublicKey(key), 'public');
+  if (seal.signature === null || seal.public_key === null) {
+    if (wanted !== null) differences.add('bundle', 'signature', 'the bundle is not signed, and a key was given');
+    differences.same('bundle', 'signature', 'signature and key come together', seal.signature, seal.public_key);
+    return { signature: 'none', key_fingerprint: null };
+  }
+  const own = ed25519(() => createPublicKey(seal.public_key ?? ''), 'public');
+  const key_fingerprint = fingerprint(own);
+  if (wanted !== null)
+    differences.same('bundle', 'signature', 'signed by the key given', fingerprint(wanted), key_fingerprint);
+  const sound = verify(null, signedBytes(seal.statement), own, Buffer.from(seal.signature, 'base64'));
+  if (!sound) differences.add('bundle', 'signature', 'the signature is not one of this statement');
+  return { signature: wanted === null ? 'self' : 'known', key_fingerprint };
+}
+
+function fingerprint(key: KeyObject): string {
+  return hash('sha256', key.export({ type: 'spki', format: 'der' }), 'hex');
+}

@@ -1,0 +1,139 @@
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
+import type { RunReaders, RunRow } from '../contract/store.ts';
+import { type CaseChange, type Comparison, ComparisonBuilder, type ComparisonPolicy } from '../core/comparison.ts';
+import { comparisonPolicy } from '../core/verdict.ts';
+import { comparable } from './baseline.ts';
+import { caseSummaries, type PlacedSummary } from './case-summaries.ts';
+import { CasePairing } from './pair-cases.ts';
+import { readSnapshot } from './run-context.ts';
+
+/** Overrides of what the candidate's profile declares. */
+export interface CompareOptions {
+  readonly alpha?: number;
+  readonly max_regressions?: number;
+}
+
+/** Two runs compared: which they are, the numbers, and the cases that changed. */
+export interface RunComparison extends Comparison {
+  readonly baseline: ComparedRun;
+  readonly candidate: ComparedRun;
+  /** The first cases of each kind, in case_id order; the counts say how many there are. */
+  readonly changes: readonly CaseChange[];
+  readonly changes_left_out: number;
+}
+
+/** What names a run in a comparison. */
+export interface ComparedRun {
+  readonly run_id: string;
+  readonly agent: { readonly name: string; readonly version: string };
+  readonly repeats: number;
+  readonly content_digest: string;
+}
+
+const MOST_CHANGES = 1_000;
+const MOST_TAGS = 50;
+
+/**
+ * Compares two completed runs case by case, by what the candidate's gate declares or the defaults for its repeats (exact McNemar for
+ * one, else the paired bootstrap; alpha 0.05). The same two runs give the same numbers on every machine.
+ */
+export async function compareRuns(
+  deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
+  baseline: RunRow,
+  candidate: RunRow,
+  options: CompareOptions = {},
+): Promise<RunComparison> {
+  const runs = [comparable(baseline), comparable(candidate)];
+  const [old, now] = (await Promise.all(runs.map((run) => readSnapshot(deps.store, run)))) as [Snapshot, Snapshot];
+  const policy = policyOf(old, now, options);
+  const builder = new ComparisonBuilder(policy, `${baseline.content_digest}/${candidate.content_digest}`);
+  const tags = await TagIndex.read(deps.artifacts, candidate);
+  const changes: CaseChange[] = [];
+  let told = 0;
+  const pairing = new CasePairing<PlacedSummary>(summariesOf(deps.store, baseline), (pair) => {
+    const placed = pair.candidate;
+    const change = builder.add(pair.baseline, placed?.summary ?? null, placed === null ? [] : tags.of(placed.ordinal));
+    if (change.change === 'equal') return;
+    told += 1;
+    if (changes.length < MOST_CHANGES) changes.push(change);
+  });
+  for await (const page of caseSummaries(deps.store, candidate)) for (const placed of page) await pairing.add(placed);
+  await pairing.end();
+  return {
+    baseline: named(baseline, old),
+    candidate: named(candidate, now),
+    ...builder.end(),
+    changes,
+    changes_left_out: told - changes.length,
+  };
+}
+
+function policyOf(old: Snapshot, now: Snapshot, options: CompareOptions): ComparisonPolicy {
+  const single = old.profile.repeats === 1 && now.profile.repeats === 1;
+  const declared = comparisonPolicy(now.profile) ?? { test: 'exact_mcnemar', alpha: 0.05, max_regressions: null };
+  return {
+    test: single ? declared.test : 'paired_bootstrap',
+    alpha: options.alpha ?? declared.alpha,
+    max_regressions: options.max_regressions ?? declared.max_regressions,
+  };
+}
+
+function named(run: RunRow, { profile }: Snapshot): ComparedRun {
+  const { name, version } = profile.agent;
+  return {
+    run_id: run.run_id,
+    agent: { name, version },
+    repeats: run.repeats,
+    content_digest: run.content_digest ?? '',
+  };
+}
+
+async function* summariesOf(store: RunReaders, run: RunRow) {
+  for await (const page of caseSummaries(store, run)) for (const { summary } of page) yield summary;
+}
+
+/** The tags of a run's cases by ordinal: a number a case, the sets of tags once each. */
+class TagIndex {
+  readonly #sets: readonly (readonly string[])[];
+  readonly #codes: Int32Array;
+  readonly #repeats: number;
+
+  private constructor(sets: readonly (readonly string[])[], codes: Int32Array, repeats: number) {
+    this.#sets = sets;
+    this.#codes = codes;
+    this.#repeats = repeats;
+  }
+
+  /** Reads the plan once; the tags that most cases have are kept, at most `MOST_TAGS`. */
+  static async read(artifacts: ArtifactStore, run: RunRow): Promise<TagIndex> {
+    const manifest = JSON.parse((await artifacts.get(run.plan_digest)).toString()) as PlanManifest;
+    const codes = new Int32Array(run.cases);
+    const known = new Map<string, number>();
+    const sets: string[][] = [];
+    const counts = new Map<string, number>();
+    let index = 0;
+    for (const chunk of manifest.chunks) {
+      for (const line of (await artifacts.get(chunk)).toString().split('\n')) {
+        const tags = [...new Set((JSON.parse(line) as PlannedCase).tags)].sort();
+        for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+        const key = JSON.stringify(tags);
+        const code = known.get(key) ?? sets.push(tags) - 1;
+        known.set(key, code);
+        codes[index] = code;
+        index += 1;
+      }
+    }
+    const ordered = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    const kept = new Set(ordered.slice(0, MOST_TAGS).map(([tag]) => tag));
+    return new TagIndex(
+      sets.map((tags) => tags.filter((tag) => kept.has(tag))),
+      codes,
+      run.repeats,
+    );
+  }
+
+  of(ordinal: number): readonly string[] {
+    return this.#sets[this.#codes[Math.floor(ordinal / this.#repeats)] ?? -1] ?? [];
+  }
+}

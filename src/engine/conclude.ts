@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { Profile } from '../contract/profile.ts';
+import type { Snapshot } from '../contract/snapshot.ts';
+import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
+import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
+import { ComparisonBuilder, type ComparisonPolicy } from '../core/comparison.ts';
+import { MerkleTree } from '../core/merkle.ts';
+import { type BaselineResult, comparisonPolicy, type Verdict, VerdictBuilder } from '../core/verdict.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { allExecutions } from './all-executions.ts';
+import { baselineSummaries } from './baseline.ts';
+import { outcomeOf } from './case-summaries.ts';
+import { CasePairing } from './pair-cases.ts';
+
+/** What a run's results come to: the verdict, and the root of the tree over their hashes. */
+export interface Conclusion {
+  readonly verdict: Verdict;
+  readonly merkle_root: string;
+}
+
+/** Concludes a run from its ended rows in (case_id, repeat) order; the same rows give the same bytes in any process. */
+export class Concluder {
+  readonly #verdict: VerdictBuilder;
+  readonly #tree = new MerkleTree();
+  readonly #content = createHash('sha256');
+
+  constructor(profile: Profile, snapshotDigest: string) {
+    this.#verdict = new VerdictBuilder(profile, snapshotDigest);
+    this.#content.update(`proctor/content/1\n${snapshotDigest}\n`);
+  }
+
+  /** Takes the next row; answers it as an outcome. */
+  add(row: ExecutionRow): ContentOutcome {
+    this.#content.update(`${canonicalJson([row.case_id, row.repeat, row.content])}\n`);
+    this.#tree.add(row.hash ?? '');
+    const outcome = outcomeOf(row);
+    this.#verdict.add(outcome);
+    return outcome;
+  }
+
+  end(baseline: BaselineResult | null = null): Conclusion {
+    return { verdict: this.#verdict.end(this.#content.digest('hex'), baseline), merkle_root: this.#tree.root() };
+  }
+}
+
+/**
+ * Concludes a run from its evidence and its frozen snapshot. `seen` gets every row, for a caller that checks them on the way; rows that
+ * have not ended are left out.
+ */
+export async function concludeRun(
+  deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
+  run: Pick<RunRow, 'run_id' | 'snapshot_digest'>,
+  snapshot: Snapshot,
+  seen: (row: ExecutionRow) => void = () => undefined,
+): Promise<Conclusion> {
+  const concluder = new Concluder(snapshot.profile, run.snapshot_digest);
+  const baseline = baselineOf(deps.artifacts, snapshot, run.snapshot_digest);
+  for await (const page of allExecutions(deps.store, run.run_id)) {
+    for (const row of page) {
+      seen(row);
+      if (row.hash === null) continue;
+      const outcome = concluder.add(row);
+      baseline?.cases.add(outcome);
+    }
+    await baseline?.pair();
+  }
+  return concluder.end((await baseline?.end()) ?? null);
+}
+
+function baselineOf(artifacts: ArtifactStore, snapshot: Snapshot, snapshotDigest: string) {
+  const policy: ComparisonPolicy | null = comparisonPolicy(snapshot.profile);
+  if (policy === null || snapshot.baseline === undefined) return null;
+  const { content_digest, summaries } = snapshot.baseline;
+  const comparison = new ComparisonBuilder(policy, `${snapshotDigest}/${content_digest}`);
+  let ended: { summary: CaseSummary }[] = [];
+  const cases = new CaseSummaries((summary) => ended.push({ summary }));
+  const pairing = new CasePairing<{ summary: CaseSummary }>(
+    baselineSummaries(artifacts, summaries),
+    ({ baseline, candidate }) => void comparison.add(baseline, candidate?.summary ?? null),
+  );
+  const pair = async () => {
+    const now = ended;
+    ended = [];
+    for (const candidate of now) await pairing.add(candidate);
+  };
+  return {
+    cases,
+    pair,
+    end: async () => {
+      cases.end();
+      await pair();
+      await pairing.end();
+      return { content_digest, ...comparison.end() };
+    },
+  };
+}

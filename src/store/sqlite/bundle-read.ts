@@ -1,0 +1,152 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { ArtifactStore } from '../../contract/artifact.ts';
+import type { BundleSeal } from '../../contract/bundle.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { RunReaders } from '../../contract/store.ts';
+import { digestBytes } from '../../lib/canonical-json.ts';
+import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
+import { Connection, storeError } from './connection.ts';
+import { Keys } from './keys.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
+import { runReaders } from './run-readers.ts';
+
+/** An opened bundle, for reading only. */
+export interface BundleFile extends Disposable {
+  readonly store: RunReaders;
+  readonly artifacts: ArtifactStore;
+  /** The ids of the runs inside; a sound bundle has one. */
+  readonly run_ids: readonly string[];
+  readonly seals: readonly BundleSeal[];
+  /** Names of the artifacts inside, in order. */
+  artifactNames(): string[];
+  /** What is wrong with the file itself: pages, tables that are not ours, rows of other runs; a sentence each. */
+  problems(): string[];
+}
+
+/** True when the file is a bundle by its header. */
+export function isBundle(header: Uint8Array): boolean {
+  const sqlite = Buffer.from(header.subarray(0, 16)).toString('latin1') === 'SQLite format 3\0';
+  return sqlite && Buffer.from(header).readUInt32BE(68) === BUNDLE_APPLICATION_ID;
+}
+
+/** Opens a bundle; the file is another's, so nothing in it may run: no triggers, no views, no functions from its schema. */
+export function openBundleFile(file: string): BundleFile {
+  let db: DatabaseSync;
+  try {
+    db = new DatabaseSync(file, { readOnly: true, allowExtension: false });
+    db.exec('pragma trusted_schema = off; pragma cell_size_check = on');
+  } catch (error) {
+    throw storeError(error, file);
+  }
+  const connection = new Connection(db);
+  const read = async <T>(query: () => T): Promise<T> => {
+    try {
+      return query();
+    } catch (error) {
+      throw storeError(error, file);
+    }
+  };
+  try {
+    const strange = schemaProblems(connection);
+    if (strange.length > 0)
+      throw new ProctorError('store_altered', `\`${file}\` is no bundle that Proctor made: ${strange.join('; ')}`);
+    return {
+      store: runReaders(connection, new Keys(connection), read),
+      artifacts: artifactsIn(connection, file, read),
+      run_ids: connection.all<{ run_id: string }>('select run_id from run order by run_no').map((row) => row.run_id),
+      seals: connection.all<{ statement: string; signature: string | null; public_key: string | null }>(
+        'select statement, signature, public_key from bundle',
+      ),
+      artifactNames: () =>
+        connection.all<{ digest: string }>('select digest from artifact order by digest').map((row) => row.digest),
+      problems: () => [...pageProblems(connection), ...strayRows(connection)],
+      [Symbol.dispose]: () => db.close(),
+    };
+  } catch (error) {
+    db.close();
+    throw storeError(error, file);
+  }
+}
+
+/** Tables, indexes and views are exactly those that this Proctor makes: a view could answer something else at every look. */
+function schemaProblems(connection: Connection): string[] {
+  const found = schemaOf(connection);
+  const byVersion = Array.from({ length: SCHEMA_VERSION }, (_, index) => compared(found, SCHEMA_VERSION - index));
+  return byVersion.find((problems) => problems.length === 0) ?? byVersion[0] ?? [];
+}
+
+function compared(found: ReadonlyMap<string, string | null>, version: number): string[] {
+  const ours = new DatabaseSync(':memory:');
+  ours.exec(bundleSchema(version));
+  const expected = schemaOf(new Connection(ours));
+  ours.close();
+  const missing = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `\`${name}\` is missing`);
+  const other = [...found].flatMap(([name, sql]) =>
+    expected.get(name) === sql ? [] : [`\`${name}\` is ${expected.has(name) ? 'not as Proctor makes it' : 'not ours'}`],
+  );
+  return [...missing, ...other];
+}
+
+function schemaOf(connection: Connection): Map<string, string | null> {
+  const rows = connection.all<{ type: string; name: string; sql: string | null }>(
+    'select type, name, sql from sqlite_schema',
+  );
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
+}
+
+function pageProblems(connection: Connection): string[] {
+  const found = connection.all<{ quick_check: string }>('pragma quick_check(20)').map((row) => row.quick_check);
+  return found.length === 1 && found[0] === 'ok' ? [] : found.map((line) => `the file is damaged: ${line}`);
+}
+
+/** Rows that belong to no run of the bundle, and tables that a bundle has no rows in. */
+function strayRows(connection: Connection): string[] {
+  const count = (sql: string) => connection.get<{ n: number }>(`select count(*) as n from ${sql}`)?.n ?? 0;
+  const empty = ['queue', 'delivery', 'state_transition']; // and whatever a later schema adds, but for what it copies
+  const owned = [
+    'execution',
+    'attempt',
+    'evidence',
+    'result',
+    'event',
+    'late_evidence',
+    'outbox',
+    'run_head',
+    'run_stat',
+  ];
+  return [
+    ...empty.flatMap((table) => (count(table) > 0 ? [`table \`${table}\` has rows; a bundle has none there`] : [])),
+    ...owned.flatMap((table) =>
+      count(`${table} where run_no not in (select run_no from run)`) > 0
+        ? [`table \`${table}\` has rows of no run`]
+        : [],
+    ),
+    ...(count('snapshot where digest not in (select snapshot_digest from run)') > 0
+      ? ['table `snapshot` has a snapshot of no run']
+      : []),
+    ...(count('worker_session where session_no not in (select session_no from attempt)') > 0
+      ? ['table `worker_session` has a session of no attempt']
+      : []),
+  ];
+}
+
+function artifactsIn(connection: Connection, file: string, read: <T>(query: () => T) => Promise<T>): ArtifactStore {
+  return {
+    location: file,
+    put: async () => {
+      throw new ProctorError('illegal_transition', `\`${file}\` is a bundle and is only read`);
+    },
+    get: async (digest) => {
+      const row = await read(() =>
+        connection.get<{ body: Uint8Array }>('select body from artifact where digest = ?', digest),
+      );
+      if (row === undefined) throw new ProctorError('artifact_missing', `artifact ${digest} is missing in \`${file}\``);
+      const found = digestBytes(row.body);
+      if (found === digest) return Buffer.from(row.body);
+      throw new ProctorError(
+        'artifact_corrupt',
+        `artifact ${digest} in \`${file}\` was altered: its digest is ${found}`,
+      );
+    },
+  };
+}

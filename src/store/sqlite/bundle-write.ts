@@ -1,0 +1,135 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { BundleSeal } from '../../contract/bundle.ts';
+import type { ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
+import { randomText } from '../../lib/id.ts';
+import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
+import { Connection, storeError } from './connection.ts';
+
+/** What a bundle is written from. */
+export interface BundleSource {
+  readonly store: RunReaders;
+  readonly run: RunRow;
+  readonly seal: BundleSeal;
+  /** Every artifact that the run's evidence refers to, by digest. */
+  readonly artifacts: AsyncIterable<{ readonly digest: string; readonly body: Uint8Array }>;
+}
+
+const PAGE = 1_000;
+const RUN_NO = 1;
+
+/** Writes the bundle of a run: one SQLite file, made aside and renamed, so that the name never leads to half of it. */
+export async function writeBundleFile(target: string, source: BundleSource): Promise<void> {
+  const aside = `${target}.${randomText(8)}`;
+  try {
+    const db = new DatabaseSync(aside, { enableForeignKeyConstraints: false });
+    try {
+      db.exec('pragma journal_mode = off; pragma synchronous = off');
+      db.exec(`begin; ${bundleSchema()}`);
+      await new BundleWriter(new Connection(db), source).write();
+      db.exec(`commit; pragma application_id = ${BUNDLE_APPLICATION_ID}`);
+    } finally {
+      db.close();
+    }
+    const file = openSync(aside, 'r');
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(aside, target);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw storeError(error, target);
+  }
+}
+
+class BundleWriter {
+  readonly #to: Connection;
+  readonly #source: BundleSource;
+  readonly #sessions = new Map<string, number>();
+
+  constructor(to: Connection, source: BundleSource) {
+    this.#to = to;
+    this.#source = source;
+  }
+
+  async write(): Promise<void> {
+    const { store, run, seal, artifacts } = this.#source;
+    this.#insert('bundle', { ...seal });
+    this.#insert('snapshot', { digest: run.snapshot_digest, body: await store.snapshot(run.snapshot_digest) });
+    this.#insert('run', { run_no: RUN_NO, ...run });
+    const head = await store.eventHead(run.run_id);
+    this.#insert('run_head', { run_no: RUN_NO, event_count: head.count, event_hash: head.hash });
+    for (let from = 0; from < run.materialized; from += PAGE)
+      await this.#executions(Array.from({ length: Math.min(PAGE, run.materialized - from) }, (_, at) => from + at));
+    await this.#paged(
+      (after) => store.events(run.run_id, { after, limit: PAGE }),
+      ({ run_id: _run, ...event }) => this.#insert('event', { run_no: RUN_NO, ...event }),
+      (event) => event.seq,
+    );
+    await this.#paged(
+      (after) => store.lateEvidence(run.run_id, { after, limit: PAGE }),
+      (late) => this.#insert('late_evidence', { run_no: RUN_NO, ...late }),
+      (late) => late.late_seq,
+    );
+    for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
+      this.#insert('outbox', { run_no: RUN_NO, ...row });
+    const {
+      total: _total,
+      next_retry_at: _at,
+      next_retry_reason: _reason,
+      ...counts
+    } = await store.progress(run.run_id);
+    for (const [kind, n] of Object.entries(counts)) if (n > 0) this.#insert('run_stat', { run_no: RUN_NO, kind, n });
+    for await (const { digest, body } of artifacts) this.#insert('artifact', { digest, body });
+  }
+
+  async #executions(ordinals: readonly number[]): Promise<void> {
+    const { store, run } = this.#source;
+    for (const row of await store.executionsAt(run.run_id, ordinals)) this.#execution(row);
+    for (const { session_id, ...attempt } of await store.attempts(run.run_id, ordinals))
+      this.#insert('attempt', { run_no: RUN_NO, session_no: this.#session(session_id), ...attempt });
+    for (const record of await store.evidence(run.run_id, ordinals))
+      this.#insert('evidence', { run_no: RUN_NO, ...record });
+  }
+
+  #execution(row: ExecutionRow): void {
+    const { ordinal, case_id, repeat, case_content, cluster } = row;
+    this.#insert('execution', { run_no: RUN_NO, ordinal, case_id, repeat, case_content, cluster });
+    if (row.hash === null) return;
+    const { attempt, status, fault, passed, aggregate, content, finished_at, hash } = row;
+    const result = { run_no: RUN_NO, ordinal, attempt, status, fault, passed, aggregate, content, finished_at, hash };
+    this.#insert('result', result);
+  }
+
+  /** Sessions by id alone: who worked where is nobody's business but the store's. */
+  #session(sessionId: string): number {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const session_no = this.#sessions.size + 1;
+    this.#sessions.set(sessionId, session_no);
+    const nameless = { worker: '', host: '', boot_id: '', pid: 0, process_start: '', started_at: 0, last_seen_at: 0 };
+    this.#insert('worker_session', { session_no, session_id: sessionId, ...nameless });
+    return session_no;
+  }
+
+  async #paged<Row>(
+    read: (after: number) => Promise<readonly Row[]>,
+    take: (row: Row) => void,
+    key: (row: Row) => number,
+  ): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) {
+      const page: readonly Row[] = await read(after);
+      page.forEach(take);
+      const last = page.at(-1);
+      after = last === undefined ? null : key(last);
+    }
+  }
+
+  #insert(table: string, row: Readonly<Record<string, unknown>>): void {
+    const columns = Object.keys(row);
+    const places = columns.map(() => '?').join(', ');
+    this.#to.run(
+      `insert into ${table} (${columns.join(', ')}) values (${places})`,
+      ...(Object.values(row) as (string | number | null | Uint8Array)[]),
+    );
+  }
+}

@@ -1,0 +1,23 @@
+import type { RunReaders } from '../../contract/store.ts';
+import type { Connection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import * as readers from './readers.ts';
+
+/** The readers of runs over one connection; `read` is how a query is made and what its errors become. */
+export function runReaders(connection: Connection, keys: Keys, read: <T>(query: () => T) => Promise<T>): RunReaders {
+  return {
+    run: (id) => read(() => readers.run(connection, id)),
+    snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
+    progress: (id) => read(() => readers.progress(connection, keys, id)),
+    executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
+    executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),
+    executionsAt: (id, ordinals) => read(() => readers.executionsAt(connection, keys, id, ordinals)),
+    rowCounts: (id) => read(() => readers.rowCounts(connection, keys, id)),
+    attempts: (id, ordinals) => read(() => readers.attempts(connection, keys, id, ordinals)),
+    evidence: (id, ordinals) => read(() => readers.evidence(connection, keys, id, ordinals)),
+    events: (id, page) => read(() => readers.events(connection, keys, id, page)),
+    eventHead: (id) => read(() => readers.eventHead(connection, keys, id)),
+    lateEvidence: (id, page) => read(() => readers.lateEvidence(connection, keys, id, page)),
+    outbox: (id) => read(() => readers.outbox(connection, keys, id)),
+  };
+}
