@@ -64,8 +64,11 @@ export class Tally {
       this.#addTo(this.#sums, `dimension.${name}`, score);
   }
 
-  /** Closes the last case; call once, after the last outcome. */
-  end(): void {
+  /** Closes the last case; call once, after the last outcome. `leftOut`: executions that were never made, as good as cancelled. */
+  end(leftOut = 0): void {
+    this.counts.total += leftOut;
+    this.counts.cancelled += leftOut;
+    this.faults.cancelled += leftOut;
     this.#closeCase();
     this.#current = null;
   }

@@ -1,6 +1,7 @@
 import type { GateCondition, Profile } from '../contract/profile.ts';
 import type { Fault, GateStatus } from '../contract/state.ts';
 import type { Comparison, ComparisonPolicy } from './comparison.ts';
+import type { SequentialCondition, StopDecision } from './early-stop.ts';
 import { type Interval, passRateInterval, seedOf, wilson } from './statistics/index.ts';
 import { type Outcome, Tally } from './tally.ts';
 
@@ -36,11 +37,27 @@ export interface Verdict {
   /** passed / all. */
   readonly pass_rate_strict: number | null;
   readonly interval: readonly [number, number] | null;
-  readonly interval_method: 'wilson' | 'cluster_bootstrap' | 'bootstrap' | null;
+  readonly interval_method: 'wilson' | 'cluster_bootstrap' | 'bootstrap' | 'beta_mixture' | null;
   readonly mean_score: number | null;
   readonly scores: Readonly<Record<string, number>>;
   /** The paired comparison with the baseline; null when none was blessed; absent when the gate names none. */
   readonly baseline?: BaselineResult | null;
+  /** Where the gate was decided before the plan was through; null when it was not; absent unless the profile asks for it. */
+  readonly early_stop?: EarlyStopResult | null;
+}
+
+/** Where the gate was decided, by which method, and how many executions ended beyond it. */
+export interface EarlyStopResult extends StopDecision {
+  readonly method: 'beta_mixture';
+  readonly beyond: number;
+}
+
+/** What the verdict takes besides the outcomes. */
+export interface VerdictParts {
+  readonly baseline?: BaselineResult | null;
+  readonly decision?: StopDecision | null;
+  /** Executions of the plan that were never made: a budget was spent. */
+  readonly left_out?: number;
 }
 
 /** What the comparison with the baseline came to; `content_digest` says which baseline. */
@@ -62,6 +79,7 @@ export class VerdictBuilder {
   readonly #profile: Profile;
   readonly #snapshotDigest: string;
   readonly #tally: Tally;
+  #beyond = 0;
 
   constructor(profile: Profile, snapshotDigest: string) {
     this.#profile = profile;
@@ -78,14 +96,21 @@ export class VerdictBuilder {
     this.#tally.add(outcome);
   }
 
-  /** `baseline`: the comparison with it, null when there is none to compare with. */
-  end(contentDigest: string, baseline: BaselineResult | null = null): Verdict {
+  /** Counts an execution that ended beyond the stop. */
+  addBeyond(): void {
+    this.#beyond += 1;
+  }
+
+  end(contentDigest: string, { baseline = null, decision = null, left_out = 0 }: VerdictParts = {}): Verdict {
     const tally = this.#tally;
-    tally.end();
+    tally.end(left_out);
     const { graded, passed, counts } = tally;
-    const conditions = this.#profile.gate.all.map((condition) => this.#hold(condition));
-    const [gate_status, reason] = this.#decide(conditions, baseline);
-    const interval = this.#interval('pass_rate', CONFIDENCE);
+    const conditions = this.#profile.gate.all.map((condition, index) =>
+      this.#hold(condition, decision?.conditions[index]),
+    );
+    const [gate_status, reason] = this.#decide(conditions, baseline, decision);
+    const rate = decision?.conditions.find(({ metric }) => metric === 'pass_rate') ?? null;
+    const interval = rate === null ? this.#interval('pass_rate', CONFIDENCE) : rate.interval;
     return {
       snapshot_digest: this.#snapshotDigest,
       content_digest: contentDigest,
@@ -101,20 +126,28 @@ export class VerdictBuilder {
       pass_rate: ratio(passed, graded),
       pass_rate_strict: ratio(passed, counts.total),
       interval,
-      interval_method: interval === null ? null : this.#method(),
+      interval_method: interval === null ? null : rate === null ? this.#method() : 'beta_mixture',
       mean_score: tally.mean('mean_score'),
       scores: tally.scores(),
       ...(this.#profile.gate.baseline === null ? {} : { baseline }),
+      ...(this.#profile.early_stop === 'off' ? {} : { early_stop: this.#stopped(decision) }),
     };
   }
 
-  #decide(conditions: readonly ConditionResult[], baseline: BaselineResult | null): [Verdict['gate_status'], string] {
+  #decide(
+    conditions: readonly ConditionResult[],
+    baseline: BaselineResult | null,
+    decision: StopDecision | null,
+  ): [Verdict['gate_status'], string] {
     const { gate } = this.#profile;
     const { counts, faults, graded, passed, cases } = this.#tally;
     const broken = faults.infrastructure + faults.grader;
     if (counts.total === 0) return ['inconclusive', 'the run has no executions'];
     if (counts.cancelled > 0)
-      return ['inconclusive', `${counts.cancelled} of ${counts.total} executions were cancelled`];
+      return [
+        'inconclusive',
+        `a budget of the run is spent: ${counts.cancelled} of ${counts.total} executions were not made`,
+      ];
     if (broken / counts.total > gate.max_infra_rate) {
       return [
         'inconclusive',
@@ -124,6 +157,7 @@ export class VerdictBuilder {
     if (graded === 0) return ['inconclusive', 'no execution was graded'];
     if (cases < gate.min_cases)
       return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
+    if (decision !== null) return decidedEarly(decision);
     if (gate.all.length === 0 && gate.baseline === null) {
       return passed === graded
         ? ['pass', `all ${graded} graded executions passed`]
@@ -139,7 +173,13 @@ export class VerdictBuilder {
     return ['pass', [...conditions.map(describe), ...(compared === null ? [] : [compared[1]])].join('; ')];
   }
 
-  #hold(condition: GateCondition): ConditionResult {
+  #stopped(decision: StopDecision | null): EarlyStopResult | null {
+    return decision === null ? null : { ...decision, method: 'beta_mixture', beyond: this.#beyond };
+  }
+
+  /** Before the plan was through the always-valid interval decides, whatever bound is asked for. */
+  #hold(condition: GateCondition, early?: SequentialCondition): ConditionResult {
+    if (early !== undefined) return { ...condition, value: early.mean, holds: early.holds };
     const value = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
     if (value === null) return { ...condition, value, holds: null };
     const holds =
@@ -181,6 +221,17 @@ export class VerdictBuilder {
     if (this.#tally.clustered) return 'cluster_bootstrap';
     return this.#profile.repeats === 1 ? 'wilson' : 'bootstrap';
   }
+}
+
+/** The rule that decided before the plan was through. */
+function decidedEarly({ after_cases, outcome, conditions }: StopDecision): [Verdict['gate_status'], string] {
+  const deciding = outcome === 'fail' ? conditions.filter(({ holds }) => holds === false).slice(0, 1) : conditions;
+  const told = deciding.map(({ metric, mean, interval, min, max }) => {
+    const wanted = [min === null ? null : `≥ ${min}`, max === null ? null : `≤ ${max}`].filter((text) => text !== null);
+    const range = `[${interval[0].toFixed(4)}, ${interval[1].toFixed(4)}]`;
+    return `${metric} is ${mean?.toFixed(4)} in ${range}, ${outcome === 'fail' ? 'wanted' : 'as wanted'} ${wanted.join(' and ')}`;
+  });
+  return [outcome, `decided after ${after_cases} cases by an always-valid interval: ${told.join('; ')}`];
 }
 
 function againstBaseline(baseline: BaselineResult | null): [Verdict['gate_status'], string] {

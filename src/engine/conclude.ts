@@ -6,12 +6,13 @@ import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
 import { ComparisonBuilder, type ComparisonPolicy } from '../core/comparison.ts';
 import { MerkleTree } from '../core/merkle.ts';
-import { type BaselineResult, comparisonPolicy, type Verdict, VerdictBuilder } from '../core/verdict.ts';
+import { comparisonPolicy, type Verdict, VerdictBuilder, type VerdictParts } from '../core/verdict.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { allExecutions } from './all-executions.ts';
 import { baselineSummaries } from './baseline.ts';
 import { outcomeOf } from './case-summaries.ts';
 import { CasePairing } from './pair-cases.ts';
+import { decisionOf } from './stop.ts';
 
 /** What a run's results come to: the verdict, and the root of the tree over their hashes. */
 export interface Conclusion {
@@ -39,8 +40,14 @@ export class Concluder {
     return outcome;
   }
 
-  end(baseline: BaselineResult | null = null): Conclusion {
-    return { verdict: this.#verdict.end(this.#content.digest('hex'), baseline), merkle_root: this.#tree.root() };
+  /** Takes a row beyond the stop: evidence like any other, but the verdict was decided without it. */
+  addBeyond(row: ExecutionRow): void {
+    this.#tree.add(row.hash ?? '');
+    this.#verdict.addBeyond();
+  }
+
+  end(parts: VerdictParts = {}): Conclusion {
+    return { verdict: this.#verdict.end(this.#content.digest('hex'), parts), merkle_root: this.#tree.root() };
   }
 }
 
@@ -56,16 +63,26 @@ export async function concludeRun(
 ): Promise<Conclusion> {
   const concluder = new Concluder(snapshot.profile, run.snapshot_digest);
   const baseline = baselineOf(deps.artifacts, snapshot, run.snapshot_digest);
+  const decision = await decisionOf(deps.store, run.run_id, snapshot);
+  const { repeats } = snapshot.profile;
+  const stop = decision === null ? Number.POSITIVE_INFINITY : decision.after_cases * repeats;
+  let made = 0;
   for await (const page of allExecutions(deps.store, run.run_id)) {
     for (const row of page) {
       seen(row);
       if (row.hash === null) continue;
+      made += 1;
+      if (row.ordinal >= stop) {
+        concluder.addBeyond(row);
+        continue;
+      }
       const outcome = concluder.add(row);
       baseline?.cases.add(outcome);
     }
     await baseline?.pair();
   }
-  return concluder.end((await baseline?.end()) ?? null);
+  const left_out = decision === null ? snapshot.dataset.cases * repeats - made : 0;
+  return concluder.end({ baseline: (await baseline?.end()) ?? null, decision, left_out });
 }
 
 function baselineOf(artifacts: ArtifactStore, snapshot: Snapshot, snapshotDigest: string) {

@@ -7,6 +7,7 @@ import type { AttemptDeps } from './attempt.ts';
 import { finalizeRun } from './finalize.ts';
 import { materializeWindow } from './materialize.ts';
 import { readSnapshot } from './run-context.ts';
+import { StopSearch, stopAtBudget } from './stop.ts';
 
 /** Which runs to keep, until when, and whom to tell. */
 export interface HousekeepingOptions {
@@ -36,7 +37,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   const { clock } = deps;
   let reaped = Number.NEGATIVE_INFINITY;
   const watch = new ClockWatch(options.lease_ms);
-  const limits: RunTimeLimits = new Lru(100);
+  const frozen: FrozenRuns = new Lru(100);
   while (!options.signal.aborted) {
     try {
       const active = (await deps.store.activeRuns()).filter(
@@ -44,7 +45,7 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
       );
       for (const run of active) {
         if (run.cancel_requested_at !== null) options.cancelled(run.run_id);
-        if (await tend(deps, run, limits)) options.changed();
+        if (await tend(deps, run, frozen)) options.changed();
       }
       const now = clock.monotonic();
       const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
@@ -67,19 +68,35 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   }
 }
 
-/** `limits.run.time_ms` by snapshot digest. */
-type RunTimeLimits = Lru<string, Promise<number | null>>;
+/** What looking after a run needs of its snapshot, by run id. */
+interface FrozenRun {
+  readonly time_ms: number | null;
+  /** Null when the run does not stop early. */
+  readonly search: StopSearch | null;
+}
+type FrozenRuns = Lru<string, Promise<FrozenRun>>;
+
+async function frozenOf(store: Store, run: RunRow): Promise<FrozenRun> {
+  const snapshot = await readSnapshot(store, run);
+  const { limits, early_stop } = snapshot.profile;
+  return { time_ms: limits.run.time_ms, search: early_stop === 'off' ? null : new StopSearch(snapshot) };
+}
 
 /** One look at one run; true when it moved. */
-async function tend(deps: AttemptDeps, run: RunRow, limits: RunTimeLimits): Promise<boolean> {
+async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns): Promise<boolean> {
   const { store, artifacts, clock } = deps;
   if (run.cancel_requested_at !== null) return (await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0;
   if (run.status === 'finalizing') return await guarded(deps, run, () => finalizeRun(deps, run));
+  if (run.stop_reason !== null) {
+    if ((await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0) return true;
+    return (await store.beginFinalize(run.run_id)) && (await guarded(deps, run, () => finalizeRun(deps, run)));
+  }
+  const { time_ms: limit, search } = await frozen.get(run.run_id, () => frozenOf(store, run));
+  const decision = (await search?.look(store, run.run_id)) ?? null;
+  if (decision !== null && decision.after_cases < run.cases)
+    return await store.stopRun(run.run_id, { reason: 'early_stop', after: decision.after_cases * run.repeats });
+  if (await stopAtBudget(store, run)) return true;
   if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
-  const limit = await limits.get(
-    run.snapshot_digest,
-    async () => (await readSnapshot(store, run)).profile.limits.run.time_ms,
-  );
   if (limit !== null && run.started_at !== null && clock.now() - run.started_at > limit) {
     return await store.requestCancel(run.run_id, `limits.run.time_ms (${limit} ms) was reached`);
   }

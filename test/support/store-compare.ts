@@ -89,6 +89,7 @@ async function compareProgress(store: Store, run: ModelRun): Promise<void> {
     passed: run.executions.filter((item) => item.result?.passed).length,
     attempts: attempts.length,
     stale: attempts.filter((attempt) => attempt.status === 'stale').length,
+    spent: { cost_micro_usd: 0, tokens: 0, tool_calls: 0 },
     next_retry_at: next,
   });
   const reasons = retries.filter((item) => item.available_at === next).map((item) => item.last().reason);

@@ -220,7 +220,7 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   {
     name: 'a run is finalized before it is materialized',
     within: FINALIZING,
-    find: 'and materialized = total',
+    find: 'and (materialized = total or stop_reason is not null)',
     replace: '',
   },
   {

@@ -34,6 +34,8 @@ export async function seedStore(path: string): Promise<void> {
   const db = new DatabaseSync(path);
   for (const endpoint of ['https://one.example', 'https://two.example'])
     db.prepare("insert into delivery (outbox_no, endpoint, status, next_at) values (1, ?, 'pending', 0)").run(endpoint);
+  for (const kind of ['tokens', 'tool_calls'])
+    db.prepare('insert into budget (run_no, kind, cap) values (1, ?, 10)').run(kind);
   for (const profile of ['one', 'two'])
     db.prepare("insert into blessing (profile_id, run_no, blessed_by, blessed_at) values (?, 1, 'human:me', 0)").run(
       profile,

@@ -1,6 +1,7 @@
 export { bootstrapInterval } from './bootstrap-interval.ts';
 export { type ClusterCodes, type Clusters, clusterCodes } from './clusters.ts';
 export { holm } from './holm.ts';
+export { krippendorffAlpha } from './krippendorff.ts';
 export { exactMcNemar } from './mcnemar.ts';
 export { naturalExp } from './natural-exp.ts';
 export { normalQuantile } from './normal-quantile.ts';
@@ -10,6 +11,7 @@ export { type AverageOverCases, averageOverCases, passAtK, passHatK } from './pa
 export { type CaseValues, passRateInterval } from './pass-rate-interval.ts';
 export type { BootstrapOptions } from './resample.ts';
 export { type SeededRandom, seededRandom, seedOf } from './seeded-random.ts';
+export { MixtureSequence } from './sequential.ts';
 export { clusteredStandardError, type MeanWithError, meanStandardError } from './standard-error.ts';
 export { type Numbers, sum } from './sum.ts';
 export { type Interval, wilson } from './wilson.ts';

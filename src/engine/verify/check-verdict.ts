@@ -37,6 +37,9 @@ export async function checkVerdict(
     return;
   }
   const { verdict, merkle_root } = await concludeRun(deps, run, snapshot, check);
+  const stop = verdict.early_stop == null ? null : verdict.early_stop.after_cases * snapshot.profile.repeats;
+  if (run.stop_reason === 'early_stop')
+    differences.same('run', run_id, 'where the gate was decided', stop, run.stop_after);
   differences.same('verdict', run_id, 'verdict', canonicalJson(verdict), run.verdict);
   differences.same('verdict', run_id, 'gate_status', verdict.gate_status, run.gate_status);
   differences.same('verdict', run_id, 'content_digest', verdict.content_digest, run.content_digest);

@@ -29,6 +29,8 @@ export class Told {
     reason: null,
     content_digest: null,
     evidence_root: null,
+    stop_reason: null,
+    stop_after: null,
   };
   /** True when the run's end is said to stand in the outbox (ends of the first schema were published only when they completed). */
   published = false;
@@ -100,6 +102,8 @@ function runColumns({ type, at }: EventRow, body: Readonly<Record<string, unknow
       return { status: 'running', started_at: at };
     case 'run_cancel_requested':
       return { cancel_requested_at: at, reason: body['reason'] };
+    case 'run_stopped':
+      return { stop_reason: body['reason'], stop_after: body['after'] };
     case 'run_finalizing':
       return { status: 'finalizing' };
     case 'run_cancelled':

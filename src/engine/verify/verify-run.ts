@@ -2,6 +2,7 @@ import type { ArtifactStore } from '../../contract/artifact.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
 import type { RunReaders, RunRow } from '../../contract/store.ts';
+import { budgetsOf } from '../../core/budget.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
 import { checkEvents } from './check-events.ts';
@@ -80,9 +81,17 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
   }
   differences.same('queue', run_id, 'what has no result is queued, and only that', executions - results, counts.queue);
   differences.same('run', run_id, 'materialized', executions, run.materialized);
-  if (status === 'completed') differences.same('result', run_id, 'every execution has a result', run.total, results);
+  const due = run.stop_reason === null ? run.total : run.materialized;
+  if (status === 'completed') differences.same('result', run_id, 'every execution has a result', due, results);
   if (snapshot !== null) {
     await differences.step('verdict', run_id, () => checkVerdict(deps, { run, snapshot, event_head }, differences));
+  }
+  if (snapshot !== null) {
+    await differences.step('budget', run_id, async () => {
+      const caps = (await store.budgets(run_id)).map(({ kind, cap, reserve }) => ({ kind, cap, reserve }));
+      const frozen = budgetsOf(snapshot.profile).toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
+      differences.same('budget', run_id, 'the budgets of the profile', canonicalJson(frozen), canonicalJson(caps));
+    });
   }
   await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
   if (expect !== null) differences.same('run', run_id, 'the evidence root that was expected', expect, evidence_root);

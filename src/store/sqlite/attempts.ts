@@ -2,6 +2,7 @@ import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts'
 import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import { attemptSeal, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { charge } from './budgets.ts';
 import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 import { late } from './late.ts';
@@ -33,6 +34,7 @@ export function complete(tx: Transaction, keys: Keys, completion: Completion): W
     return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
   insertEvidence(tx, at, completion.evidence, held.head);
   const { attempt_status: status, reason, fault } = completion;
+  if (completion.spend !== undefined) charge(tx, keys, at.run_no, completion.spend);
   const seal = closeAttempt(tx, at, { status, reason, fault }, held);
   endExecution(tx, at, seal, completion);
   return 'written';
@@ -43,6 +45,7 @@ export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResul
   const at = place(keys, retry);
   if (!holds(tx, at)) return late(tx, at, 'fail', retry.evidence);
   insertEvidence(tx, at, retry.evidence);
+  if (retry.spend !== undefined) charge(tx, keys, at.run_no, retry.spend);
   const { attempt_status: status, reason, fault } = retry;
   closeAttempt(tx, at, { status, reason, fault });
   tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ fault, reason, status }) });

@@ -113,6 +113,7 @@ function strayRows(connection: Connection): string[] {
     'outbox',
     'run_head',
     'run_stat',
+    'budget',
   ];
   return [
     ...empty.flatMap((table) => (count(table) > 0 ? [`table \`${table}\` has rows; a bundle has none there`] : [])),

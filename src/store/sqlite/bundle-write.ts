@@ -72,13 +72,17 @@ class BundleWriter {
     );
     for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
       this.#insert('outbox', { run_no: RUN_NO, ...row });
+    for (const { spent: _spent, ...budget } of await store.budgets(run.run_id))
+      this.#insert('budget', { run_no: RUN_NO, ...budget });
     const {
       total: _total,
       next_retry_at: _at,
       next_retry_reason: _reason,
+      spent,
       ...counts
     } = await store.progress(run.run_id);
-    for (const [kind, n] of Object.entries(counts)) if (n > 0) this.#insert('run_stat', { run_no: RUN_NO, kind, n });
+    for (const [kind, n] of Object.entries({ ...counts, ...spent }))
+      if (n > 0) this.#insert('run_stat', { run_no: RUN_NO, kind, n });
     for await (const { digest, body } of artifacts) this.#insert('artifact', { digest, body });
   }
 

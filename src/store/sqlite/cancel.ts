@@ -5,7 +5,8 @@ import { endCancelled } from './runs.ts';
 import type { Transaction } from './transaction.ts';
 
 /**
- * Ends executions that nobody holds of a run to be cancelled, a bounded number a call; once nothing is queued the run ends.
+ * Ends executions that nobody holds of a run that is to be cancelled or has stopped, a bounded number a call; a cancelled run ends once
+ * nothing is queued.
  * Executions that were never materialized stay unmaterialized: nothing happened to them.
  */
 export function sweepCancelled(tx: Transaction, keys: Keys, runId: string, limit: number): number {
@@ -18,7 +19,7 @@ export function sweepCancelled(tx: Transaction, keys: Keys, runId: string, limit
   }>(
     `select q.ordinal, q.attempt, q.status, a.lease_id from queue q join run r on r.run_no = q.run_no
 left join attempt a on a.run_no = q.run_no and a.ordinal = q.ordinal and a.attempt = q.attempt and a.status = 'suspended'
-where q.run_no = ? and q.status <> 'running' and r.cancel_requested_at is not null and r.status in ('pending', 'running') order by q.ordinal limit ?`,
+where q.run_no = ? and q.status <> 'running' and (r.cancel_requested_at is not null or r.stop_reason is not null) and r.status in ('pending', 'running') order by q.ordinal limit ?`,
     runNo,
     limit,
   );

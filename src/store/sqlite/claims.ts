@@ -1,5 +1,7 @@
 import type { Claim, ClaimRequest, EvidenceRow } from '../../contract/store.ts';
+import { allowance } from '../../core/budget.ts';
 import { randomText } from '../../lib/id.ts';
+import { budgetsIn } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
@@ -32,14 +34,14 @@ export function claim(tx: Transaction, keys: Keys, request: ClaimRequest): Claim
   const leases = holdings(tx, sessionNo);
   if (leases.losses >= lastLosses(request)) return [];
   const runs = runnable(tx, request);
-  const alone = request.capacity > 0 ? lastTry(tx, runs, leases, request) : null;
+  const alone = request.capacity > 0 ? lastTry(tx, keys, runs, leases, request) : null;
   if (alone === 'wait') return [];
   if (alone !== null) return grant(tx, alone.run, sessionNo, request.lease_ms, [alone.row], []);
   const claims: Claim[] = [];
   for (const run of runs) {
     const room = request.capacity - claims.length;
     if (room <= 0) break;
-    const take = Math.min(room, share(tx, run, leases, request));
+    const take = Math.min(room, share(tx, keys, run, leases, request));
     if (take > 0) claims.push(...claimOf(tx, run, sessionNo, take, request));
   }
   return claims;
@@ -62,7 +64,7 @@ export function claimable(connection: Connection, request: ClaimRequest, now: nu
 /** The runs that were asked for and go on: few, so they are chosen here, for less than SQLite takes to read a list. */
 function asked(connection: Connection, { run_ids }: ClaimRequest): ActiveRun[] {
   const runs = connection.all<ActiveRun>(
-    "select run_no, run_id, concurrency from run where status = 'running' and cancel_requested_at is null",
+    "select run_no, run_id, concurrency from run where status = 'running' and cancel_requested_at is null and stop_reason is null",
   );
   return run_ids === null ? runs : runs.filter((run) => run_ids.includes(run.run_id));
 }
@@ -109,6 +111,7 @@ from queue indexed by queue_running where status = 'running' group by run_no`,
  */
 function lastTry(
   tx: Transaction,
+  keys: Keys,
   runs: readonly ActiveRun[],
   leases: Holdings,
   request: ClaimRequest,
@@ -123,6 +126,7 @@ function lastTry(
       lastLosses(request),
     );
     if (row === undefined) continue;
+    if (share(tx, keys, run, leases, request) < 1 && leases.own === 0 && keys.budgeted(run.run_no)) continue;
     if (leases.own > 0) {
       if (row.available_at <= tx.now - request.lease_ms) return 'wait';
     } else if ((leases.runs.get(run.run_no)?.running ?? 0) < run.concurrency) {
@@ -137,7 +141,7 @@ function lastLosses({ max_losses }: ClaimRequest): number {
   return Math.max(1, max_losses);
 }
 
-function share(tx: Transaction, run: ActiveRun, leases: Holdings, request: ClaimRequest): number {
+function share(tx: Transaction, keys: Keys, run: ActiveRun, leases: Holdings, request: ClaimRequest): number {
   const { running, own } = leases.runs.get(run.run_no) ?? { running: 0, own: 0 };
   const live =
     tx.connection.get<{ n: number }>(
@@ -145,7 +149,11 @@ function share(tx: Transaction, run: ActiveRun, leases: Holdings, request: Claim
       tx.now - request.lease_ms,
     )?.n ?? 1;
   const ahead = live <= 1 ? request.ahead : 0;
-  return Math.min(run.concurrency + ahead - running, Math.ceil(run.concurrency / Math.max(1, live)) + ahead - own);
+  const fair = Math.min(
+    run.concurrency + ahead - running,
+    Math.ceil(run.concurrency / Math.max(1, live)) + ahead - own,
+  );
+  return Math.min(fair, keys.budgeted(run.run_no) ? allowance(budgetsIn(tx, run.run_no), running, own) : fair);
 }
 
 function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: number, request: ClaimRequest): Claim[] {

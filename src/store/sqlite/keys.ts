@@ -7,6 +7,7 @@ export class Keys {
   readonly #runs = new Map<string, number>();
   readonly #sessionIds = new Map<number, string>();
   readonly #sessions = new Map<string, number>();
+  readonly #budgeted = new Map<number, boolean>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -17,6 +18,7 @@ export class Keys {
     this.#runs.clear();
     this.#sessions.clear();
     this.#sessionIds.clear();
+    this.#budgeted.clear();
   }
 
   run(runId: string): number {
@@ -27,6 +29,15 @@ export class Keys {
       throw new ProctorError('not_found', `there is no run \`${runId}\` in this store; \`proctor runs\` lists them`);
     this.#runs.set(runId, row.run_no);
     return row.run_no;
+  }
+
+  /** Whether a run has budgets, which it gets when it is created or never. */
+  budgeted(runNo: number): boolean {
+    const known = this.#budgeted.get(runNo);
+    if (known !== undefined) return known;
+    const found = this.#connection.get('select 1 from budget where run_no = ? limit 1', runNo) !== undefined;
+    this.#budgeted.set(runNo, found);
+    return found;
   }
 
   /** The id of a session by its number; '' when there is none. */

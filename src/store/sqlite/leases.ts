@@ -2,6 +2,7 @@ import type { Fence, HeartbeatAnswer, Reaped, ReapRequest } from '../../contract
 import { backoffMs } from '../../core/backoff.ts';
 import { executionContent } from '../../core/evidence.ts';
 import { closeAttempt, endExecution } from './attempts.ts';
+import { chargeLost } from './budgets.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -78,6 +79,7 @@ function take(tx: Transaction, row: Expired, { max_losses, backoff }: ReapReques
   );
   tx.event({ run_no, run_id, type: 'attempt_stale', ordinal, attempt });
   tx.count(run_no, 'stale', 1);
+  chargeLost(tx, run_no);
   if (ended) {
     const content = executionContent({
       status: 'failed',

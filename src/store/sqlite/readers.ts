@@ -16,7 +16,7 @@ import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
 const RUN = `run_id, run_key, status, gate_status, snapshot_digest, plan_digest, cases, repeats, total, materialized, concurrency, base_dir, created_by,
-created_at, started_at, finished_at, cancel_requested_at, reason, verdict, content_digest, merkle_root, evidence_root, event_head`;
+created_at, started_at, finished_at, cancel_requested_at, reason, verdict, content_digest, merkle_root, evidence_root, event_head, stop_reason, stop_after`;
 
 /** One run by id. */
 export function run(connection: Connection, runId: string): RunRow | null {
@@ -78,6 +78,7 @@ where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limi
     passed: n('passed'),
     attempts: n('attempts'),
     stale: n('stale'),
+    spent: { cost_micro_usd: n('cost_micro_usd'), tokens: n('tokens'), tool_calls: n('tool_calls') },
     next_retry_at: next?.at ?? null,
     next_retry_reason: next?.reason ?? null,
   };

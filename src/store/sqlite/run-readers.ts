@@ -1,4 +1,5 @@
 import type { RunReaders } from '../../contract/store.ts';
+import { budgets } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import * as readers from './readers.ts';
@@ -8,6 +9,7 @@ export function runReaders(connection: Connection, keys: Keys, read: <T>(query: 
   return {
     run: (id) => read(() => readers.run(connection, id)),
     snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
+    budgets: (id) => read(() => budgets(connection, keys, id)),
     progress: (id) => read(() => readers.progress(connection, keys, id)),
     executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
     executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),

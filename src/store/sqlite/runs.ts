@@ -2,6 +2,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import type { FinalVerdict, NewExecution, NewRun } from '../../contract/store.ts';
 import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { setBudgets } from './budgets.ts';
 import { publish } from './deliveries.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
@@ -57,6 +58,7 @@ values (?, ?, 'pending', 'unknown', ?, ?, ?, ?, ?, ?, ?, ?, ?) returning run_no`
     base_dir,
     created_by,
   });
+  setBudgets(tx, run_no, run.budgets ?? []);
   tx.event({ run_no, run_id: run.run_id, type: 'run_created', body });
   return { run_id: run.run_id, created: true };
 }
@@ -77,9 +79,12 @@ export function materialize(
     status: string;
     materialized: number;
     next_pass: number;
-    cancel_requested_at: number | null;
-  }>('select status, materialized, next_pass, cancel_requested_at from run where run_no = ?', runNo);
-  if (run === undefined || run.materialized !== from || run.cancel_requested_at !== null) return run?.materialized ?? 0;
+    ending: number;
+  }>(
+    'select status, materialized, next_pass, (cancel_requested_at is not null or stop_reason is not null) as ending from run where run_no = ?',
+    runNo,
+  );
+  if (run === undefined || run.materialized !== from || run.ending === 1) return run?.materialized ?? 0;
   if (run.status !== 'pending' && run.status !== 'running') return run.materialized;
   const least =
     connection.get<{ pass: number | null }>("select min(order_key) as pass from queue where status = 'pending'")
@@ -166,7 +171,7 @@ and not exists (select 1 from queue where run_no = ?2)`,
 export function beginFinalize(tx: Transaction, keys: Keys, runId: string): boolean {
   const runNo = keys.run(runId);
   const changed = tx.connection.run(
-    `update run set status = 'finalizing' where run_no = ?1 and status = 'running' and materialized = total and cancel_requested_at is null
+    `update run set status = 'finalizing' where run_no = ?1 and status = 'running' and (materialized = total or stop_reason is not null) and cancel_requested_at is null
 and not exists (select 1 from queue where run_no = ?1)`,
     runNo,
   );
@@ -180,15 +185,15 @@ and not exists (select 1 from queue where run_no = ?1)`,
 export function finalize(tx: Transaction, keys: Keys, runId: string, verdict: FinalVerdict): boolean {
   const { connection, now } = tx;
   const runNo = keys.run(runId);
-  const run = connection.get<{ snapshot_digest: string; total: number; results: number }>(
-    "select snapshot_digest, total, (select count(*) from result r where r.run_no = run.run_no) as results from run where run_no = ? and status = 'finalizing'",
+  const run = connection.get<{ snapshot_digest: string; due: number; results: number }>(
+    "select snapshot_digest, iif(stop_reason is null, total, materialized) as due, (select count(*) from result r where r.run_no = run.run_no) as results from run where run_no = ? and status = 'finalizing'",
     runNo,
   );
   if (run === undefined) return false;
-  if (run.results !== run.total) {
+  if (run.results !== run.due) {
     throw new ProctorError(
       'store_altered',
-      `run ${runId} has ${run.results} results for ${run.total} executions; \`proctor doctor --verify\` says more`,
+      `run ${runId} has ${run.results} results for ${run.due} executions; \`proctor doctor --verify\` says more`,
     );
   }
   const event_head = tx.head(runNo).hash;

@@ -3,6 +3,7 @@ import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
 import { bless, blessed, blessings } from './blessings.ts';
+import { stopRun } from './budgets.ts';
 import { sweepCancelled } from './cancel.ts';
 import { claim, claimable } from './claims.ts';
 import { Connection, configureDatabase, openDatabase, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
@@ -76,6 +77,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
     reap: (request) => writer.write((tx) => reap(tx, request)),
     requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
+    stopRun: (runId, stop) => writer.write((tx) => stopRun(tx, keys, runId, stop)),
     sweepCancelled: (runId, limit) => writer.write((tx) => sweepCancelled(tx, keys, runId, limit)),
     beginFinalize: (runId) => writer.write((tx) => beginFinalize(tx, keys, runId)),
     finalize: (runId, verdict) => writer.write((tx) => finalize(tx, keys, runId, verdict)),

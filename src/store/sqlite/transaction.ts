@@ -67,6 +67,12 @@ export class Transaction {
     return head;
   }
 
+  /** A counter of a run, with what this transaction moved it by. */
+  stat(runNo: number, kind: string): number {
+    const row = this.connection.get<{ n: number }>('select n from run_stat where run_no = ? and kind = ?', runNo, kind);
+    return (row?.n ?? 0) + (this.#stats.get(`${runNo} ${kind}`)?.n ?? 0);
+  }
+
   /** Moves a counter of a run by `n`. */
   count(runNo: number, kind: string, n: number): void {
     const key = `${runNo} ${kind}`;

@@ -42,6 +42,7 @@ const ENTITIES: readonly (readonly [string, ...string[]])[] = [
   ['attempt'], // attempt_opens refuses a row that exists
   ['worker_session', 'session_no = new.session_no', 'session_id = new.session_id'],
   ['delivery', 'outbox_no = new.outbox_no and endpoint = new.endpoint'],
+  ['budget', 'run_no = new.run_no and kind = new.kind'],
 ];
 
 function refuse(table: string, verb: 'update' | 'delete'): string {
@@ -183,6 +184,10 @@ end`,
   or new.materialized < old.materialized or (old.started_at is not null and new.started_at is not old.started_at) begin
   select raise(abort, 'proctor: what a run was created with does not change');
 end`,
+  `create trigger run_stops_once before update of stop_reason, stop_after on run
+when old.stop_reason is not null and (new.stop_reason is not old.stop_reason or new.stop_after is not old.stop_after) begin
+  select raise(abort, 'proctor: why a run stopped does not change');
+end`,
   `create trigger run_head_forward before update on run_head when new.run_no <> old.run_no or new.event_count <= old.event_count begin
   select raise(abort, 'proctor: the event head only moves forward');
 end`,
@@ -199,6 +204,7 @@ end`,
   ]),
   frozen('queue', ['run_no', 'ordinal']),
   frozen('delivery', ['outbox_no', 'endpoint']),
+  frozen('budget', ['run_no', 'kind', 'cap', 'reserve']),
   `create trigger delivery_starts_pending before insert on delivery when new.status <> 'pending' begin
   select raise(abort, 'proctor: a delivery starts pending');
 end`,

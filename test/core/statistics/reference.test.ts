@@ -5,6 +5,8 @@ import {
   clusteredStandardError,
   exactMcNemar,
   holm,
+  krippendorffAlpha,
+  MixtureSequence,
   meanStandardError,
   minimalDetectableEffect,
   normalQuantile,
@@ -113,5 +115,47 @@ describe('statistics agree with SciPy, statsmodels and exact fractions', () => {
       expect(error(found?.interval[1] ?? -9, high)).toBeLessThan(1e-12);
       expect(error(found?.p_value ?? -9, p)).toBeLessThan(1e-12);
     }
+  });
+
+  test('the always-valid interval agrees to 1e-9', () => {
+    const errors = reference.mixture_sequence.flatMap(([n = 0, total = 0, confidence = 0, low = 0, high = 0]) => {
+      const sequence = new MixtureSequence(confidence);
+      let left = total;
+      for (let index = 0; index < n; index += 1) {
+        const value = Math.min(1, left);
+        sequence.add(value);
+        left -= value;
+      }
+      const [from, to] = sequence.interval();
+      return [error(from, low), error(to, high)];
+    });
+    expect(errors).toHaveLength(42);
+    expect(Math.max(...errors)).toBeLessThan(1e-9);
+  });
+
+  test("Krippendorff's alpha agrees to 1e-9, with missing ratings too; without a second rating it is not defined", () => {
+    expect(reference.krippendorff_alpha).toHaveLength(3);
+    for (const { units, interval, nominal } of reference.krippendorff_alpha) {
+      expect(error(krippendorffAlpha(units, 'interval') ?? -9, interval)).toBeLessThan(1e-9);
+      expect(error(krippendorffAlpha(units, 'nominal') ?? -9, nominal)).toBeLessThan(1e-9);
+    }
+    expect(
+      krippendorffAlpha(
+        [
+          [1, null],
+          [null, 0.5],
+        ],
+        'interval',
+      ),
+    ).toBeNull();
+    expect(
+      krippendorffAlpha(
+        [
+          [1, 1],
+          [1, 1],
+        ],
+        'nominal',
+      ),
+    ).toBeNull();
   });
 });

@@ -30,7 +30,7 @@ const APPEND_ONLY = [
   'outbox',
 ];
 /** Changed by transitions only; never deleted, replaced, or moved onto another's key. */
-const ENTITIES = ['run', 'run_head', 'attempt', 'worker_session', 'delivery'];
+const ENTITIES = ['run', 'run_head', 'attempt', 'worker_session', 'delivery', 'budget'];
 /** Not evidence: counters, the last instant, and the migrations, whose digests the opener checks. */
 const FREE = ['meta', 'run_stat', 'migration'];
 

@@ -25,6 +25,15 @@ create table blessing (
   blessed_at integer not null
 ) strict;
 
+create table budget (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  kind text not null check (kind in ('cost_micro_usd', 'tokens', 'tool_calls')),
+  cap integer not null check (cap > 0),
+  reserve integer check (reserve > 0),
+  highest integer not null default 0,
+  primary key (run_no, kind)
+) strict, without rowid;
+
 create table delivery (
   outbox_no integer not null references outbox (outbox_no) deferrable initially deferred,
   endpoint text not null,
@@ -158,7 +167,7 @@ create table run (
   content_digest text,
   merkle_root text,
   evidence_root text,
-  event_head text,
+  event_head text, stop_reason text check (stop_reason in ('budget', 'early_stop')), stop_after integer,
   check ((status in ('completed', 'failed', 'cancelled')) = (finished_at is not null)),
   check ((status = 'completed') = (verdict is not null and evidence_root is not null and content_digest is not null)),
   check ((status = 'completed') = (gate_status <> 'unknown'))
@@ -275,6 +284,18 @@ end;
 
 create trigger blessing_no_update before update on blessing begin
   select raise(abort, 'proctor: blessing is append-only, update is refused');
+end;
+
+create trigger budget_frozen before update of run_no, kind, cap, reserve on budget when new.run_no is not old.run_no or new.kind is not old.kind or new.cap is not old.cap or new.reserve is not old.reserve begin
+  select raise(abort, 'proctor: what a row of budget was created with does not change');
+end;
+
+create trigger budget_no_delete before delete on budget begin
+  select raise(abort, 'proctor: budget is append-only, delete is refused');
+end;
+
+create trigger budget_no_replace before insert on budget when exists (select 1 from budget where run_no = new.run_no and kind = new.kind) begin
+  select raise(abort, 'proctor: budget has this row already, it cannot be replaced');
 end;
 
 create trigger delivery_frozen before update of outbox_no, endpoint on delivery when new.outbox_no is not old.outbox_no or new.endpoint is not old.endpoint begin
@@ -433,6 +454,11 @@ end;
 
 create trigger run_starts_pending before insert on run when new.status <> 'pending' or new.gate_status <> 'unknown' begin
   select raise(abort, 'proctor: a run starts pending with gate unknown');
+end;
+
+create trigger run_stops_once before update of stop_reason, stop_after on run
+when old.stop_reason is not null and (new.stop_reason is not old.stop_reason or new.stop_after is not old.stop_after) begin
+  select raise(abort, 'proctor: why a run stopped does not change');
 end;
 
 create trigger run_transition before update of status on run

@@ -12,3 +12,17 @@ create index blessing_profile on blessing (profile_id, blessing_no);
 alter table delivery add column last_error text;
 create index delivery_due on delivery (next_at) where status in ('pending', 'failed');
 create index delivery_open on delivery (endpoint, outbox_no) where status in ('pending', 'failed');
+
+-- A run that stops before its plan is through: its budget is spent, or its gate is decided by the first `stop_after` executions.
+alter table run add column stop_reason text check (stop_reason in ('budget', 'early_stop'));
+alter table run add column stop_after integer;
+
+-- What a run may take in all, and the most that one execution took; what was taken stands in run_stat.
+create table budget (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  kind text not null check (kind in ('cost_micro_usd', 'tokens', 'tool_calls')),
+  cap integer not null check (cap > 0),
+  reserve integer check (reserve > 0),
+  highest integer not null default 0,
+  primary key (run_no, kind)
+) strict, without rowid;

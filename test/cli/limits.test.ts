@@ -1,0 +1,158 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import type { RunDocument } from '../../src/contract/documents.ts';
+import { proctor, temporaryFolder } from '../support/cli.ts';
+import { examine, writeExamination } from '../support/examined.ts';
+
+/** An agent whose answers cost what their number says: 1,000 to 3,000 micro-USD. */
+const PRICED = `export const answer = async ({ case: item }) => {
+  const number = Number(item.case_id.slice(1));
+  await new Promise((resolve) => setTimeout(resolve, 5 + number % 20));
+  const tokens = 1000 * (1 + number % 3);
+  return { text: 'yes', usage: { input_tokens: tokens, output_tokens: 0 } };
+};\n`;
+const PRICE = {
+  agent: {
+    kind: 'module',
+    name: 'priced',
+    version: '1',
+    module: { path: 'agent.mjs', export: 'answer' },
+    price: { input_per_mtok_usd: 1, output_per_mtok_usd: 1 },
+  },
+};
+const MOST = 3_000;
+
+test('eight workers stay within a cap but for one call each; what is left is not made, and the verdict is inconclusive', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await writeExamination(at, {
+    cases: 400,
+    profile: { ...PRICE, limits: { concurrency: 24, run: { cost_usd: 0.2 } } },
+  });
+  await writeFile(path.join(at, 'agent.mjs'), PRICED);
+  const done = await proctor(at, ['run', 'profile.json', '--json', '--quiet', '--workers', '7']);
+  expect(done, done.stderr).toMatchObject({ code: 5 });
+  const run = JSON.parse(done.stdout) as RunDocument;
+  expect(run).toMatchObject({ status: 'completed', gate_status: 'inconclusive', stopped: { reason: 'budget' } });
+  expect(run.reason).toContain('a budget of the run is spent');
+  expect(run.spent.cost_micro_usd).toBeLessThanOrEqual(200_000 + 8 * MOST);
+  expect(run.spent.cost_micro_usd).toBeGreaterThan(200_000 - 2 * MOST);
+  const { total, completed, cancelled, left_out, pending } = run.executions;
+  expect(completed + cancelled + left_out).toBe(total);
+  expect(pending).toBe(0);
+  expect(await proctor(at, ['verify', 'last'])).toMatchObject({ code: 0 });
+  expect((await proctor(at, ['doctor', '--verify'])).code).toBe(0);
+  expect((await proctor(at, ['show', 'last'])).stdout).toContain('of $0.2000');
+
+  const planned = await proctor(at, ['run', 'profile.json', '--plan', '--json']);
+  expect(planned).toMatchObject({ code: 0 });
+  const expected = JSON.parse(planned.stdout);
+  expect(expected).toMatchObject({
+    executions: 400,
+    from_run: run.run_id,
+    budgets: [{ kind: 'cost_micro_usd', enough: false }],
+  });
+  expect(expected.cost_micro_usd).toBeGreaterThan(400 * 1_500);
+  expect(expected.cost_micro_usd).toBeLessThan(400 * 2_500);
+  expect(JSON.parse((await proctor(at, ['runs', '--json'])).stdout.split('\n')[0] ?? '').run_id).toBe(run.run_id);
+  const bundle = await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor']);
+  expect(bundle, bundle.stderr).toMatchObject({ code: 0 });
+  expect((await proctor(at, ['verify', 'x.proctor'])).code).toBe(0);
+});
+
+test('a declared reserve keeps the cap to the last micro-USD; a run of thousands leaves its rest unmade at once', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const limits = { concurrency: 10, execution: { cost_usd: 0.003 }, run: { cost_usd: 0.1 } };
+  await writeExamination(at, { cases: 9_000, profile: { ...PRICE, limits } });
+  await writeFile(path.join(at, 'agent.mjs'), PRICED);
+  const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(run.spent.cost_micro_usd).toBeLessThanOrEqual(100_000);
+  expect(run.executions.left_out).toBeGreaterThan(3_000);
+  expect(await proctor(at, ['verify', 'last'])).toMatchObject({ code: 0 });
+});
+
+test('limits of one execution are the agent’s failure; cost without a price is refused unless it is waived', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await writeExamination(at, {
+    cases: 6,
+    profile: { ...PRICE, limits: { execution: { tokens: 2_500 } }, gate: { all: [{ metric: 'pass_rate', min: 0.5 }] } },
+  });
+  await writeFile(path.join(at, 'agent.mjs'), PRICED);
+  const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(run).toMatchObject({
+    executions: { completed: 4, failed: 2 },
+    faults: { agent: 2 },
+    passed: 4,
+    spent: { tokens: 12_000 },
+  });
+  const failed = await proctor(at, ['show', 'last', '--executions', '--failed', '--json']);
+  expect(JSON.parse(failed.stdout.split('\n')[0] ?? '')).toMatchObject({ reason: 'limit_tokens', fault: 'agent' });
+
+  await writeExamination(at, { cases: 6, profile: { limits: { run: { cost_usd: 5 } } } });
+  const refused = await proctor(at, ['check', 'profile.json']);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain('limits.unpriced: allow');
+  await writeExamination(at, { cases: 6, profile: { limits: { unpriced: 'allow', run: { cost_usd: 5 } } } });
+  expect((await proctor(at, ['run', 'profile.json', '--quiet'])).code).toBe(0);
+});
+
+test('a gate that is decided early stops the run, by a prefix that is the same in every process', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const profile = {
+    early_stop: 'decided',
+    limits: { concurrency: 4 },
+    gate: { min_cases: 20, all: [{ metric: 'pass_rate', bound: 'lower', min: 0.7 }] },
+  };
+  const first = (await examine(at, { cases: 3_000, wrong: [5, 50, 500], profile })) as unknown as RunDocument;
+  expect(first).toMatchObject({
+    status: 'completed',
+    gate_status: 'pass',
+    interval_method: 'beta_mixture',
+    stopped: { reason: 'early_stop' },
+  });
+  const after = first.stopped?.after_cases ?? 0;
+  expect(after).toBeGreaterThanOrEqual(20);
+  expect(after).toBeLessThan(60);
+  expect(first.executions.left_out + first.executions.cancelled).toBeGreaterThan(2_000);
+  expect(first.graded).toBe(after);
+  const second = JSON.parse(
+    (await proctor(at, ['run', 'profile.json', '--json', '--quiet', '--workers', '3'])).stdout,
+  ) as RunDocument;
+  expect(second).toMatchObject({ content_digest: first.content_digest, stopped: first.stopped });
+  const verdict = async (run: string) => (await proctor(at, ['show', run, '--verdict'])).stdout;
+  expect(await verdict(second.run_id)).toBe(await verdict(first.run_id));
+  for (const run of [first, second]) expect((await proctor(at, ['verify', run.run_id])).code).toBe(0);
+  expect((await proctor(at, ['show', 'last'])).stdout).toMatch(
+    /stopped +early, after \d+ cases: [\d,]+ executions saved/,
+  );
+
+  const failing = await examine(at, {
+    cases: 500,
+    wrong: Array.from({ length: 400 }, (_, index) => index + 101),
+    profile,
+  });
+  expect(failing).toMatchObject({ gate_status: 'fail', stopped: { reason: 'early_stop' } });
+  const through = await examine(at, { cases: 30, wrong: Array.from({ length: 9 }, (_, index) => index + 1), profile });
+  expect(through).toMatchObject({ stopped: null, graded: 30 });
+
+  for (const [more, told] of [
+    [{ gate: { all: [{ metric: 'infra_rate', max: 0.1 }] } }, 'no always-valid interval'],
+    [{ gate: {} }, 'without conditions'],
+    [{ gate: { all: [{ metric: 'pass_rate', min: 0.5 }], baseline: {} } }, 'needs every case'],
+  ] as const) {
+    await writeExamination(at, { cases: 3, profile: { ...profile, ...more } });
+    expect((await proctor(at, ['check', 'profile.json'])).stderr).toContain(told);
+  }
+  await writeExamination(at, { cases: 3, profile, cluster: (number) => `k${number % 2}` });
+  expect((await proctor(at, ['run', 'profile.json'])).stderr).toContain('not independent');
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { coverages } from '../../bench/coverage-simulations.ts';
+import type { Profile } from '../../src/contract/profile.ts';
+import { allowance, budgetsOf, microUsd, overLimit, spendOf } from '../../src/core/budget.ts';
+import type { CaseSummary } from '../../src/core/case-summary.ts';
+import { EarlyStop } from '../../src/core/early-stop.ts';
+import { seededRandom, seedOf } from '../../src/core/statistics/index.ts';
+
+function gateOf(min: number, more: object = {}): Pick<Profile, 'gate'> {
+  const condition = { metric: 'pass_rate', k: null, bound: 'lower', confidence: 0.95, min, max: null } as const;
+  return { gate: { min_cases: 0, max_infra_rate: 0.05, all: [condition], baseline: null, ...more } };
+}
+
+function caseOf(passed: boolean, graded = 1): CaseSummary {
+  const score = passed ? 1 : 0;
+  return {
+    case_id: 'c',
+    case_content: 'x',
+    cluster: null,
+    graded,
+    passed: passed ? graded : 0,
+    score,
+    dimensions: { correctness: score },
+  };
+}
+
+describe('early stop', () => {
+  test('decides as soon as the interval lies beyond the bound, and never changes its mind', () => {
+    const stop = new EarlyStop(gateOf(0.9));
+    let cases = 0;
+    while (stop.add(caseOf(true)) === null) cases += 1;
+    expect(stop.decision).toMatchObject({ outcome: 'pass', after_cases: cases + 1 });
+    // With n passes of n the mixture's ratio against 0.9 is 1/((n + 1)·0.9ⁿ): the first n at which it reaches 20.
+    const first =
+      1 + Array.from({ length: 200 }, (_, index) => index + 1).findIndex((n) => 1 / ((n + 1) * 0.9 ** n) >= 20);
+    expect(cases + 1).toBe(first);
+    expect(stop.add(caseOf(false))).toBeNull();
+    expect(stop.decision?.after_cases).toBe(first);
+  });
+
+  test('fails fast, waits for min_cases, and lets what was not graded pass by', () => {
+    const fast = new EarlyStop(gateOf(0.9));
+    let n = 0;
+    do n += 1;
+    while (fast.add(caseOf(false)) === null);
+    expect(fast.decision).toMatchObject({ outcome: 'fail', after_cases: n });
+    expect(n).toBeLessThan(5);
+    const patient = new EarlyStop(gateOf(0.9, { min_cases: 30 }));
+    for (let index = 0; index < 40; index += 1) patient.add(caseOf(false, index < 10 ? 0 : 1));
+    expect(patient.decision).toMatchObject({ outcome: 'fail', after_cases: 40 });
+  });
+
+  test('of an agent on the bound decides wrongly no more often than its confidence says', () => {
+    const random = seededRandom(seedOf('early stop', 'wrong'));
+    let passes = 0;
+    for (let round = 0; round < 300; round += 1) {
+      const stop = new EarlyStop(gateOf(0.9));
+      // Truly just below what is wanted: to pass would be wrong.
+      for (let index = 0; index < 400 && stop.decision === null; index += 1)
+        stop.add(caseOf(random.uint32() / 2 ** 32 < 0.899));
+      if (stop.decision?.outcome === 'pass') passes += 1;
+    }
+    expect(passes / 300).toBeLessThan(0.05);
+  });
+});
+
+test('intervals hold the truth as often as they say', { timeout: 60_000 }, () => {
+  for (const { interval, what, covered, met } of coverages(200))
+    expect({ interval, what, covered, met }).toMatchObject({ met: true });
+});
+
+describe('budgets', () => {
+  const limits = {
+    run: { time_ms: null, cost_usd: 0.1, tokens: 1_000, tool_calls: null },
+    execution: { time_ms: null, tokens: 50, cost_usd: null, tool_calls: 2 },
+  } as unknown as Profile['limits'];
+
+  test('are the caps of the profile, in integers, rounded up', () => {
+    expect(budgetsOf({ limits })).toEqual([
+      { kind: 'cost_micro_usd', cap: 100_000, reserve: null },
+      { kind: 'tokens', cap: 1_000, reserve: 50 },
+    ]);
+    expect([microUsd(0.1), microUsd(5), microUsd(0.0000001), microUsd(1.1)]).toEqual([
+      100_000, 5_000_000, 1, 1_100_000,
+    ]);
+  });
+
+  test('spend is what the agent reports, else its tokens at the price; unknown stays unknown', () => {
+    const price = { input_per_mtok_usd: 0.4, output_per_mtok_usd: 1.6 };
+    const usage = { input_tokens: 1_000, output_tokens: 500, total_tokens: null, cost_micro_usd: null };
+    expect(spendOf({ usage, tool_calls: [] }, price)).toEqual({ cost_micro_usd: 1_200, tokens: 1_500, tool_calls: 0 });
+    expect(spendOf({ usage: { ...usage, cost_micro_usd: 7 }, tool_calls: [] }, price).cost_micro_usd).toBe(7);
+    expect(spendOf({ usage: null, tool_calls: [] }, price)).toEqual({
+      cost_micro_usd: null,
+      tokens: null,
+      tool_calls: 0,
+    });
+    expect(overLimit({ cost_micro_usd: null, tokens: 51, tool_calls: 0 }, limits.execution)).toMatchObject({
+      limit: 'tokens',
+      most: 50,
+    });
+    expect(overLimit({ cost_micro_usd: null, tokens: null, tool_calls: 2 }, limits.execution)).toBeNull();
+  });
+
+  test('leave room for as many executions as the rest of the cap has reserves for; one a session while nothing is known', () => {
+    const budget = { kind: 'tokens', cap: 100, reserve: null, spent: 0, highest: 0 } as const;
+    expect(allowance([], 7, 3)).toBe(Number.POSITIVE_INFINITY);
+    expect([allowance([budget], 5, 0), allowance([budget], 5, 1)]).toEqual([1, 0]);
+    expect(allowance([{ ...budget, spent: 30, highest: 10 }], 4, 2)).toBe(3);
+    expect(allowance([{ ...budget, spent: 30, highest: 10, reserve: 20 }], 4, 2)).toBe(0);
+    expect(allowance([{ ...budget, spent: 100, highest: 10 }], 0, 0)).toBe(0);
+    expect(allowance([{ ...budget, spent: 91, highest: 10 }], 0, 0)).toBe(0);
+  });
+});
