@@ -4,6 +4,7 @@ import { contains } from './contains.ts';
 import { exactMatch } from './exact-match.ts';
 import { jsonFields } from './json-fields.ts';
 import { jsonSchema } from './json-schema.ts';
+import { judge } from './judge.ts';
 import { latency } from './latency.ts';
 import { numeric } from './numeric.ts';
 import { plain } from './parts/shown.ts';
@@ -25,20 +26,13 @@ export const evaluatorKinds: readonly EvaluatorKind[] = [
   toolCalls,
   latency,
   usage,
+  judge,
 ];
 
-/** Evaluators of a later version of Proctor, so that a profile which names one is told so. */
-const LATER = ['judge'];
-
-/** The built-in evaluator of a reference `name@version`; throws `invalid_profile` with the nearest names or the known versions, or `unsupported`. */
+/** The built-in evaluator of a reference `name@version`; throws `invalid_profile` with the nearest names or the known versions. */
 export function evaluatorKindOf(ref: string): EvaluatorKind {
   const [, name, version] = /^([^@]{1,200})@([1-9][0-9]{0,5})$/.exec(ref) ?? [];
   if (name === undefined) throw unknown(ref, ref.slice(0, 200).split('@')[0] ?? '');
-  if (LATER.includes(name))
-    throw new ProctorError(
-      'unsupported',
-      `the evaluator \`${ref}\` arrives in a later version of Proctor; until then grade by \`module:PATH#EXPORT\` or \`command:PATH\``,
-    );
   const named = evaluatorKinds.filter((kind) => kind.name === name);
   if (named.length === 0) throw unknown(ref, name);
   const found = named.find((kind) => String(kind.version) === version);

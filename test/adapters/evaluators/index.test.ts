@@ -33,6 +33,7 @@ describe('the registry of evaluators', () => {
       'exact_match@1',
       'json_fields@1',
       'json_schema@1',
+      'judge@1',
       'latency@1',
       'numeric@1',
       'regex@1',
@@ -68,14 +69,9 @@ describe('the registry of evaluators', () => {
     ['numeric@2', 'invalid_profile', 'there is no `numeric@2`; known: `numeric@1`'],
     ['numeric@01', 'invalid_profile', 'there is no evaluator `numeric@01`; did you mean `numeric@1`?'],
     [
-      'judge@1',
-      'unsupported',
-      'the evaluator `judge@1` arrives in a later version of Proctor; until then grade by `module:PATH#EXPORT` or `command:PATH`',
-    ],
-    [
       '__proto__@1',
       'invalid_profile',
-      'there is no evaluator `__proto__@1`; known: `exact_match@1`, `contains@1`, `regex@1`, `json_schema@1`, `json_fields@1`, `numeric@1`, `similarity@1`, `tool_calls@1`, `latency@1`, `usage@1`',
+      'there is no evaluator `__proto__@1`; known: `exact_match@1`, `contains@1`, `regex@1`, `json_schema@1`, `json_fields@1`, `numeric@1`, `similarity@1`, `tool_calls@1`, `latency@1`, `usage@1`, `judge@1`',
     ],
   ])('%s is refused as %s with a cure', (ref, code, message) => {
     expect(refusal(ref)).toEqual({ code, message });
