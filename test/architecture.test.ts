@@ -21,7 +21,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** npm packages that a layer may use; the others use none. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   contract: ['zod'],
-  adapters: ['zod', 'yaml', 'ajv', 'undici', 'csv-parse', 're2js', 'ipaddr.js'],
+  adapters: [
+    'zod',
+    'yaml',
+    'ajv',
+    'undici',
+    'csv-parse',
+    're2js',
+    'ipaddr.js',
+    '@ai-sdk/provider',
+    '@ai-sdk/openai-compatible',
+    '@ai-sdk/anthropic',
+  ],
   cli: ['commander'],
 };
 

@@ -13,6 +13,11 @@ export function percent(share: number): string {
   return `${shown === '100.0' && share < 1 ? '99.9' : shown} %`;
 }
 
+/** Micro-USD for people: `$1.2345`. */
+export function usd(microUsd: number): string {
+  return `$${(microUsd / 1e6).toFixed(microUsd < 1e6 ? 4 : 2)}`;
+}
+
 /** `12,345`. */
 export function number(value: number): string {
   return value.toLocaleString('en-US');

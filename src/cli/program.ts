@@ -91,6 +91,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     working(selecting(command('run <profile>', 'run the agent over the dataset and decide the gate')))
       .option('--run-key <key>', 'create at most once: attach to or resume the run of this key', runKey)
       .option('--failed-of <run>', 'only the cases that did not pass in that run')
+      .option('--plan', 'only tell what the run is expected to take; nothing is created')
       .option('--detach', 'create the run and leave it to workers'),
     async () => (await import('./commands/run.ts')).run,
     ['profile'],
@@ -98,6 +99,13 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
   on(
     working(command('resume <run>', 'go on with a run that was interrupted')),
     async () => (await import('./commands/resume.ts')).resume,
+    ['run'],
+  );
+  on(
+    working(
+      command('regrade <run>', 'a new run over the kept answers of a completed one; nobody is asked again'),
+    ).option('--profile <profile>', 'with the groups, evaluators and gate of this profile'),
+    async () => (await import('./commands/regrade.ts')).regrade,
     ['run'],
   );
   on(
@@ -127,6 +135,14 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
       .option('--max-regressions <n>', 'more regressed cases are a regression whatever the test says', whole),
     async () => (await import('./commands/compare.ts')).compare,
     ['baseline', 'candidate'],
+  );
+  on(
+    command('calibrate <profile>', 'how far the profile’s judge agrees with what people gave')
+      .requiredOption('--set <file>', 'JSON lines with input, answer, score (0 to 1), and expected or context')
+      .option('--dimension <name>', 'the evaluator of this dimension, instead of the judge')
+      .option('--least-alpha <alpha>', 'exit 1 when Krippendorff’s alpha is below it', fraction),
+    async () => (await import('./commands/calibrate.ts')).calibrate,
+    ['profile'],
   );
   on(
     command('bless <run>', 'make a run the baseline that the gate of its profile compares with'),
@@ -220,6 +236,12 @@ function whole(value: string): number {
 function share(value: string): number {
   const number = Number(value);
   if (!(value !== '' && number > 0 && number <= 0.5)) throw new InvalidArgumentError('It must lie above 0, up to 0.5.');
+  return number;
+}
+
+function fraction(value: string): number {
+  const number = Number(value);
+  if (!(value !== '' && number >= 0 && number <= 1)) throw new InvalidArgumentError('It must lie between 0 and 1.');
   return number;
 }
 

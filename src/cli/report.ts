@@ -4,7 +4,7 @@ import type { RunRow } from '../contract/store.ts';
 import type { BaselineResult } from '../core/verdict.ts';
 import { whyNotPassed } from '../core/why-not-passed.ts';
 import { describeExecutions } from '../engine/describe.ts';
-import { counted, cut, duration, number, percent, table } from './format.ts';
+import { counted, cut, duration, number, percent, table, usd } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
 
 const MOST_SHOWN = 10;
@@ -46,6 +46,7 @@ function facts(document: RunDocument, output: Output): string {
       `${document.dataset.dataset_id}${document.dataset.dataset_version === null ? '' : ` ${document.dataset.dataset_version}`} ${dim(`${counted(document.dataset.cases, 'case')} × ${document.repeats}`)}`,
     ],
   ];
+  if (document.regrade_of !== null) rows.push(['answers', `of ${document.regrade_of}, graded anew`]);
   if (document.pass_rate !== null) {
     const bounds =
       interval === null
@@ -60,9 +61,9 @@ function facts(document: RunDocument, output: Output): string {
   if (scores.length > 0) rows.push(['scores', scores.join(dim(' · '))]);
   const ends = [
     `${number(executions.completed)} completed`,
-    ...(['failed', 'timed_out', 'cancelled', 'pending', 'running', 'retry_scheduled', 'waiting'] as const).flatMap(
-      (key) => (executions[key] > 0 ? [`${number(executions[key])} ${key.replace('_', ' ')}`] : []),
-    ),
+    ...(
+      ['failed', 'timed_out', 'cancelled', 'pending', 'running', 'retry_scheduled', 'waiting', 'left_out'] as const
+    ).flatMap((key) => (executions[key] > 0 ? [`${number(executions[key])} ${key.replace('_', ' ')}`] : [])),
   ];
   rows.push(['executions', `${number(executions.total)} ${dim('=')} ${ends.join(', ')}`]);
   const blamed = Object.entries(faults ?? {}).filter(([, n]) => n > 0);
@@ -75,9 +76,29 @@ function facts(document: RunDocument, output: Output): string {
       'baseline',
       `${number(baseline.improved)} improved, ${number(baseline.regressed)} regressed, ${number(baseline.equal)} equal`,
     ]);
+  if (document.spent.cost_micro_usd > 0 || document.spent.tokens > 0) rows.push(['spent', spentText(document)]);
+  if (document.stopped?.reason === 'early_stop') {
+    const saved = executions.left_out + executions.cancelled;
+    rows.push([
+      'stopped',
+      `early, after ${counted(document.stopped.after_cases ?? 0, 'case')}: ${counted(saved, 'execution')} saved`,
+    ]);
+  }
   if (document.duration_ms !== null)
     rows.push(['duration', `${duration(document.duration_ms)} ${dim(`(${rate(document)}/s)`)}`]);
   return table(rows.map(([name, value]) => [`  ${dim(name)}`, value]));
+}
+
+function spentText({ spent, budgets }: RunDocument): string {
+  const cap = (kind: string) => budgets.find((budget) => budget.kind === kind)?.cap;
+  const cost = cap('cost_micro_usd');
+  const tokens = cap('tokens');
+  return [
+    ...(spent.cost_micro_usd > 0 || cost !== undefined
+      ? [`${usd(spent.cost_micro_usd)}${cost === undefined ? '' : ` of ${usd(cost)}`}`]
+      : []),
+    `${number(spent.tokens)}${tokens === undefined ? '' : ` of ${number(tokens)}`} tokens`,
+  ].join(', ');
 }
 
 function rate(document: RunDocument): string {

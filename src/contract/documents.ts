@@ -11,6 +11,8 @@ export const runDocumentSchema = z
   .object({
     run_id: z.string(),
     run_key: z.string().nullable(),
+    /** The run whose kept answers this one grades anew, or null. */
+    regrade_of: z.string().nullable(),
     status: z.enum(RUN_STATUSES),
     gate_status: z.enum(GATE_STATUSES),
     /** The rule that decided the gate, or why the run ended without one. */
@@ -29,6 +31,8 @@ export const runDocumentSchema = z
       running: count,
       retry_scheduled: count,
       waiting: count,
+      /** Never begun because the run stopped before its plan was through. */
+      left_out: count,
     }),
     faults: z.record(z.enum(FAULTS), count).nullable(),
     graded: count.nullable(),
@@ -42,6 +46,12 @@ export const runDocumentSchema = z
     conditions: z.array(z.json()),
     /** The paired comparison with the gate's baseline; null without one. */
     baseline: z.json(),
+    /** Why the run stopped before its plan was through, or null. */
+    stopped: z.object({ reason: z.enum(['budget', 'early_stop']), after_cases: count.nullable() }).nullable(),
+    /** What the executions took, as far as it is told. */
+    spent: z.object({ cost_micro_usd: count, tokens: count, tool_calls: count }),
+    /** The run's budgets; `reserve` is what each execution in flight holds back. */
+    budgets: z.array(z.object({ kind: z.string(), cap: count, spent: count, reserve: count })),
     attempts: count,
     stale_attempts: count,
     created_at: instant,

@@ -80,6 +80,10 @@ const limitsSchema = z.preprocess(
   withDurations,
   z.strictObject({
     concurrency: count.max(10_000).default(10).describe('Executions in flight, over all workers of the run'),
+    unpriced: z
+      .enum(['refuse', 'allow'])
+      .default('refuse')
+      .describe('A cost limit without agent.price: refused, unless the agent is known to report what it costs'),
     rate_per_s: z.number().positive().nullable().default(null).describe('Agent calls a second, over all workers'),
     execution: z
       .preprocess(
@@ -87,7 +91,12 @@ const limitsSchema = z.preprocess(
         z.strictObject({
           time_ms: milliseconds.nullable().default(null).describe('Time for one attempt, agent and evaluators'),
           tokens: count.nullable().default(null),
-          cost_usd: z.number().positive().nullable().default(null),
+          cost_usd: z
+            .number()
+            .positive()
+            .nullable()
+            .default(null)
+            .describe('USD for one answer; also what is held back of the run’s budget'),
           tool_calls: z.number().int().nonnegative().nullable().default(null),
         }),
       )
@@ -97,7 +106,9 @@ const limitsSchema = z.preprocess(
         withDurations,
         z.strictObject({
           time_ms: milliseconds.nullable().default(null).describe('Time for the whole run; what is left is cancelled'),
-          cost_usd: z.number().positive().nullable().default(null),
+          cost_usd: z.number().positive().nullable().default(null).describe('USD for the whole run'),
+          tokens: count.nullable().default(null),
+          tool_calls: count.nullable().default(null),
         }),
       )
       .prefault({}),

@@ -22,6 +22,15 @@ export interface Snapshot {
   readonly code: readonly CodeDigest[];
   /** The run that the gate compares with, frozen; absent when the gate names none or none was blessed. */
   readonly baseline?: FrozenBaseline;
+  /** The run whose answers are graded anew; absent when an agent is asked. */
+  readonly regrade_of?: RegradedRun;
+}
+
+/** The run whose kept answers another run grades, and what it came to. */
+export interface RegradedRun {
+  readonly run_id: string;
+  readonly content_digest: string;
+  readonly evidence_root: string;
 }
 
 /** A baseline as a run is created with it: which run it was, what its content came to, and its cases. */

@@ -29,6 +29,8 @@ export interface NewRun {
   /** Where relative paths of the profile start; provenance, outside the snapshot. */
   readonly base_dir: string;
   readonly created_by: string;
+  /** What the run may take in all; none unless given. */
+  readonly budgets?: readonly Budget[];
 }
 
 /** One execution to materialize; its ordinal follows from its place. */
@@ -37,6 +39,31 @@ export interface NewExecution {
   readonly repeat: number;
   readonly case_content: string;
   readonly cluster: string | null;
+}
+
+/** What a budget counts: micro-USD, tokens, or tool calls. */
+export type BudgetKind = 'cost_micro_usd' | 'tokens' | 'tool_calls';
+
+/** What an answer took; null where nobody tells. */
+export type Spend = Readonly<Record<BudgetKind, number | null>>;
+
+/** What an attempt took: the agent for its answer (null: it was not asked), and the evaluators, who tell what they take. */
+export interface AttemptSpend {
+  readonly agent: Spend | null;
+  readonly evaluators: Readonly<Record<BudgetKind, number>>;
+}
+
+/** A cap of a run, and what each execution in flight holds back of it; null: the most that one has taken so far. */
+export interface Budget {
+  readonly kind: BudgetKind;
+  readonly cap: number;
+  readonly reserve: number | null;
+}
+
+/** Why a run stops before its plan is through; `after`: executions of the prefix that decided its gate. */
+export interface StopRequest {
+  readonly reason: 'budget' | 'early_stop';
+  readonly after: number | null;
 }
 
 /** What a session asks for. */
@@ -88,6 +115,8 @@ export interface Completion extends Fence {
   readonly passed: boolean;
   readonly content: string;
   readonly evidence: readonly EvidenceRow[];
+  /** What the attempt took; left out when it took nothing. */
+  readonly spend?: AttemptSpend;
 }
 
 /** How an attempt ends with another to follow. */
@@ -97,6 +126,8 @@ export interface RetryLater extends Fence {
   readonly reason: string;
   readonly delay_ms: number;
   readonly evidence: readonly EvidenceRow[];
+  /** What the attempt took; left out when it took nothing. */
+  readonly spend?: AttemptSpend;
 }
 
 /** `duplicate`: the same write was committed before; `fenced`: the lease was taken, the write is kept as late evidence. */

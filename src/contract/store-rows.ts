@@ -28,6 +28,10 @@ export interface RunRow {
   readonly evidence_root: string | null;
   /** Head of the event chain that the evidence root covers. */
   readonly event_head: string | null;
+  /** Why it stopped before its plan was through, or null. */
+  readonly stop_reason: 'budget' | 'early_stop' | null;
+  /** Executions of the prefix that decided its gate; null unless it stopped early. */
+  readonly stop_after: number | null;
 }
 
 /** Live counts of a run by execution status, and its attempts. */
@@ -44,6 +48,8 @@ export interface Progress {
   readonly passed: number;
   readonly attempts: number;
   readonly stale: number;
+  /** What the attempts took, as far as it is told. */
+  readonly spent: { readonly cost_micro_usd: number; readonly tokens: number; readonly tool_calls: number };
   /** Epoch ms when the next scheduled retry is due and why it was scheduled, or null. */
   readonly next_retry_at: number | null;
   readonly next_retry_reason: string | null;

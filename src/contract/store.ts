@@ -1,4 +1,5 @@
 import type {
+  Budget,
   Claim,
   ClaimedDelivery,
   ClaimRequest,
@@ -17,6 +18,7 @@ import type {
   Reaped,
   ReapRequest,
   RetryLater,
+  StopRequest,
   WriteResult,
 } from './store-requests.ts';
 import type {
@@ -43,6 +45,7 @@ export type * from './store-rows.ts';
 export interface RunReaders {
   run(runId: string): Promise<RunRow | null>;
   snapshot(digest: string): Promise<string | null>;
+  budgets(runId: string): Promise<(Budget & { readonly spent: number; readonly highest: number })[]>;
   progress(runId: string): Promise<Progress>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
@@ -87,7 +90,9 @@ export interface Store extends RunReaders {
   reap(request: ReapRequest): Promise<Reaped[]>;
   /** Requests cancellation; answers false when the run has ended. */
   requestCancel(runId: string, reason: string): Promise<boolean>;
-  /** Ends executions that nobody holds of a run to be cancelled; the run ends with its last lease. Answers how many it ended. */
+  /** Records that a run stops before its plan is through; false when it cannot any more. */
+  stopRun(runId: string, stop: StopRequest): Promise<boolean>;
+  /** Ends executions that nobody holds of a run to be cancelled, or that has stopped. Answers how many it ended. */
   sweepCancelled(runId: string, limit: number): Promise<number>;
   /** running → finalizing when every execution has ended; answers whether the run is finalizing now. */
   beginFinalize(runId: string): Promise<boolean>;

@@ -38,25 +38,31 @@ export class CaseSummaries {
 
   /** Hands on the last case; call once, after the last outcome. */
   end(): void {
-    const [first] = this.#rows;
-    if (first === undefined) return;
-    const graded = this.#rows.filter((row) => !OUTSIDE.has(row.fault));
-    const aggregates = graded.flatMap(({ aggregate }) => (aggregate === null ? [] : [aggregate]));
-    const names = [...new Set(aggregates.flatMap((aggregate) => Object.keys(aggregate.dimensions)))].sort();
-    const { case_id, case_content, cluster } = first;
-    this.#take({
-      case_id,
-      case_content,
-      cluster,
-      graded: graded.length,
-      passed: aggregates.filter((aggregate) => aggregate.passed).length,
-      score: average(aggregates.map((aggregate) => aggregate.score)),
-      dimensions: Object.fromEntries(
-        names.map((name) => [name, average(aggregates.flatMap((aggregate) => aggregate.dimensions[name] ?? [])) ?? 0]),
-      ),
-    });
+    if (this.#rows.length === 0) return;
+    this.#take(summarize(this.#rows));
     this.#rows = [];
   }
+}
+
+/** The summary of a case from its outcomes, at least one. */
+export function summarize(rows: readonly ContentOutcome[]): CaseSummary {
+  const [first] = rows;
+  if (first === undefined) throw new RangeError('no outcomes make no case');
+  const graded = rows.filter((row) => !OUTSIDE.has(row.fault));
+  const aggregates = graded.flatMap(({ aggregate }) => (aggregate === null ? [] : [aggregate]));
+  const names = [...new Set(aggregates.flatMap((aggregate) => Object.keys(aggregate.dimensions)))].sort();
+  const { case_id, case_content, cluster } = first;
+  return {
+    case_id,
+    case_content,
+    cluster,
+    graded: graded.length,
+    passed: aggregates.filter((aggregate) => aggregate.passed).length,
+    score: average(aggregates.map((aggregate) => aggregate.score)),
+    dimensions: Object.fromEntries(
+      names.map((name) => [name, average(aggregates.flatMap((aggregate) => aggregate.dimensions[name] ?? [])) ?? 0]),
+    ),
+  };
 }
 
 /** A summary as one line of canonical JSON, by position, for the artifact that a baseline is frozen in. */

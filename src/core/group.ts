@@ -1,9 +1,14 @@
 import type { Case } from '../contract/case.ts';
 import { type Diagnostic, diagnostic } from '../contract/problem.ts';
 import type { CaseGroup, Profile } from '../contract/profile.ts';
+import { pointerValue } from '../lib/json-pointer.ts';
+import { SEQUENTIAL_METRICS } from './early-stop.ts';
+
+/** What of a case says which group takes it. */
+export type GroupedCase = Pick<Case, 'id' | 'task_type' | 'case_group'> & { readonly tags: readonly string[] };
 
 /** The index of the case group that takes a case, or what is wrong: an explicit `case_group` wins, otherwise exactly one must match. */
-export function groupOf(groups: readonly CaseGroup[], item: Case): number | Diagnostic {
+export function groupOf(groups: readonly CaseGroup[], item: GroupedCase): number | Diagnostic {
   if (item.case_group !== null) {
     const index = groups.findIndex((group) => group.id === item.case_group);
     if (index >= 0) return index;
@@ -28,7 +33,7 @@ export function groupOf(groups: readonly CaseGroup[], item: Case): number | Diag
   });
 }
 
-function applies({ applies_to: rule }: CaseGroup, item: Case): boolean {
+function applies({ applies_to: rule }: CaseGroup, item: GroupedCase): boolean {
   return (
     (rule.task_type === null || rule.task_type === item.task_type) &&
     (rule.tags_any.length === 0 || rule.tags_any.some((tag) => item.tags.includes(tag))) &&
@@ -98,24 +103,89 @@ export function profileProblems(profile: Profile): Diagnostic[] {
       }),
     );
   }
-  return [...problems, ...laterProblems(profile)];
+  return [...problems, ...limitProblems(profile), ...earlyStopProblems(profile), ...judgeProblems(profile)];
 }
 
-/** What the profile's shape has room for and a later version does: refused, because to ignore it would be to lie. */
-function laterProblems(profile: Profile): Diagnostic[] {
-  const later: readonly (readonly [string, boolean])[] = [
-    ['early_stop', profile.early_stop !== 'off'],
-    ['limits.execution.tokens', profile.limits.execution.tokens !== null],
-    ['limits.execution.cost_usd', profile.limits.execution.cost_usd !== null],
-    ['limits.execution.tool_calls', profile.limits.execution.tool_calls !== null],
-    ['limits.run.cost_usd', profile.limits.run.cost_usd !== null],
-  ];
-  return later
-    .filter(([, used]) => used)
-    .map(([field]) =>
-      diagnostic(`\`${field}\` is not enforced by this version yet`, {
-        field,
-        hint: 'take it out to run now; Proctor does not accept what it would not keep',
+function limitProblems({ limits, agent }: Profile): Diagnostic[] {
+  const problems: Diagnostic[] = [];
+  for (const scope of ['run', 'execution'] as const) {
+    if (limits[scope].cost_usd === null || agent.price !== null || limits.unpriced === 'allow') continue;
+    problems.push(
+      diagnostic('a limit on cost needs a price, or it would never be reached', {
+        field: `limits.${scope}.cost_usd`,
+        hint: 'set `agent.price`, or `limits.unpriced: allow` when the agent reports `usage.cost_micro_usd` itself',
       }),
     );
+  }
+  for (const [name, cap, one] of [
+    ['cost_usd', limits.run.cost_usd, limits.execution.cost_usd],
+    ['tokens', limits.run.tokens, limits.execution.tokens],
+    ['tool_calls', limits.run.tool_calls, limits.execution.tool_calls],
+  ] as const) {
+    if (cap === null || one === null || one <= cap) continue;
+    problems.push(
+      diagnostic(`the run may take ${cap}, less than the ${one} that one execution holds back of it`, {
+        field: `limits.run.${name}`,
+        hint: `raise it, or lower \`limits.execution.${name}\``,
+      }),
+    );
+  }
+  return problems;
+}
+
+function earlyStopProblems({ early_stop, gate }: Profile): Diagnostic[] {
+  if (early_stop === 'off') return [];
+  const problems = gate.all.flatMap(({ metric }, index) =>
+    SEQUENTIAL_METRICS.test(metric)
+      ? []
+      : [
+          diagnostic(`no always-valid interval is known for \`${metric}\``, {
+            field: `gate.all[${index}].metric`,
+            hint: 'with early_stop use pass_rate, mean_score or dimension.NAME',
+          }),
+        ],
+  );
+  if (gate.all.length === 0)
+    problems.push(
+      diagnostic('without conditions nothing can be decided early', {
+        field: 'early_stop',
+        hint: 'give the gate `all: [...]`',
+      }),
+    );
+  if (gate.baseline !== null)
+    problems.push(
+      diagnostic('a comparison with a baseline needs every case', {
+        field: 'early_stop',
+        hint: 'take out `gate.baseline` or `early_stop`',
+      }),
+    );
+  return problems;
+}
+
+/** A judge that is the agent's own model is refused where the profile says so; what only the answer tells is refused there. */
+function judgeProblems({ agent, case_groups }: Profile): Diagnostic[] {
+  const own: readonly (readonly [string, unknown])[] = [
+    ['version', agent.version],
+    ['name', agent.name],
+    ['model', pointerValue(agent, '/endpoint/body/model')],
+  ];
+  return case_groups.flatMap((group, at) =>
+    group.evaluators.flatMap(({ ref, config }, index) => {
+      if (!ref.startsWith('judge@') || config['allow_agent_model'] === true) return [];
+      return ['judges', 'fallback'].flatMap((list) => {
+        const models = config[list];
+        return (Array.isArray(models) ? models : []).flatMap((model, number) => {
+          const name = pointerValue(model, '/model');
+          const [what] = own.find(([, value]) => typeof value === 'string' && value === name) ?? [];
+          if (what === undefined) return [];
+          return [
+            diagnostic(`the judge \`${String(name)}\` is the agent’s own ${what}: a model is not to grade itself`, {
+              field: `case_groups[${at}].evaluators[${index}].config.${list}[${number}].model`,
+              hint: 'name another model, or set `allow_agent_model: true` where that is meant',
+            }),
+          ];
+        });
+      });
+    }),
+  );
 }

@@ -4,8 +4,18 @@ import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
-import type { Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '../contract/store.ts';
+import type {
+  AttemptSpend,
+  Claim,
+  Completion,
+  EvidenceRow,
+  Fence,
+  RetryLater,
+  Spend,
+  Store,
+} from '../contract/store.ts';
 import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
+import { overLimit, spendOf } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
 import { untilAborted } from '../lib/abort.ts';
@@ -13,6 +23,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
+import { evaluatorsSpend, limitFailure, Overrun, TimeLimit } from './attempt-limits.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
@@ -48,13 +59,22 @@ export async function executeAttempt(
   const work: Work = { deps, context, claim, item, evidence, control, signal: control.signal };
   let timer: NodeJS.Timeout | undefined;
   try {
-    const kept = await readKept(deps.artifacts, claim.kept);
+    const kept = (await readKept(deps.artifacts, claim.kept)) ?? (await context.recorded?.(claim.ordinal)) ?? null;
+    if (kept !== null && 'fault' in kept) return failedForGood(work, kept);
     if (kept === null) await context.pace(control.signal); // to wait for its turn takes none of the agent's time
     if (limit !== null) timer = setTimeout(() => control.abort(new TimeLimit(limit)), limit);
     if (kept !== null)
-      return await grade(work, { ...kept, row: await evidence.envelope(kept.envelope, kept.latency_ms, true) });
+      return await grade(work, {
+        ...kept,
+        spend: null,
+        row: await evidence.envelope(kept.envelope, kept.latency_ms, true),
+      });
     const answer = await ask(work);
-    return answer.type === 'failure' ? failed(work, answer) : await grade(work, answer);
+    if (answer.type === 'failure') return failed(work, answer);
+    const over = answer.spend === null ? null : overLimit(answer.spend, context.profile.limits.execution);
+    return over === null
+      ? await grade(work, answer)
+      : failed(work, limitFailure(over), { agent: answer.spend, evaluators: evaluatorsSpend([]) });
   } catch (caught) {
     if (stopsTheRun(caught)) throw caught;
     const error = control.signal.aborted ? control.signal.reason : caught;
@@ -86,27 +106,6 @@ export function cancelledEnding(claim: Claim): Completion {
   return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content: CANCELLED_CONTENT, evidence: [] };
 }
 
-/** The execution's own time limit was reached. */
-class TimeLimit extends Error {
-  readonly failure: AgentFailure;
-
-  constructor(limitMs: number) {
-    super();
-    const message = `limits.execution.time_ms (${limitMs} ms) was reached`;
-    this.failure = agentFailure('agent', 'time_limit', message, { timed_out: true });
-  }
-}
-
-/** The agent's adapter overran the time limit of a request. */
-class Overrun extends Error {
-  readonly failure: AgentFailure;
-
-  constructor(timeoutMs: number) {
-    super();
-    this.failure = agentFailure('agent', 'timeout', `no answer within ${timeoutMs} ms`, { timed_out: true });
-  }
-}
-
 interface Work {
   readonly deps: AttemptDeps;
   readonly context: RunContext;
@@ -125,6 +124,8 @@ interface Answer {
   readonly latency_ms: number;
   readonly row: EvidenceRow;
   readonly results: readonly EvaluatorResult[];
+  /** What the agent took for it; null when an earlier attempt asked for it. */
+  readonly spend: Spend | null;
 }
 
 async function ask(work: Work): Promise<Answer | AgentFailure> {
@@ -135,7 +136,8 @@ async function ask(work: Work): Promise<Answer | AgentFailure> {
   const latency_ms = Math.round(deps.clock.monotonic() - started);
   const envelope = deps.plugins.redact(answer.envelope);
   try {
-    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [] };
+    const spend = spendOf(envelope, work.context.profile.agent.price);
+    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [], spend };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
@@ -155,6 +157,7 @@ async function invoke({ context, claim, item, control, signal }: Work): Promise<
   const timeout_ms = context.profile.defaults.request_timeout_ms;
   const timer = setTimeout(() => control.abort(new Overrun(timeout_ms)), timeout_ms + GRACE_MS);
   try {
+    if (context.agent === null) throw new Error('a run that grades anew has no agent to ask');
     return await untilAborted(context.agent.invoke(request, { signal, timeout_ms, repeat: claim.repeat }), signal);
   } finally {
     clearTimeout(timer);
@@ -173,6 +176,7 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
     if ((await deps.store.appendEvidence(claim, rows.splice(0))) === 'fenced') throw new LeaseLost();
   }
   const graded = await evaluate(work, envelope, latency_ms, evaluators, answer.results);
+  const spend = { agent: answer.spend, evaluators: evaluatorsSpend(graded) };
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');
   const score = aggregate(context.group(item.group), profile.defaults, results);
@@ -181,7 +185,7 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
   for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
   if (erred) {
     const decision = decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
-    return ending(claim, decision, 'grader', `evaluator_error: ${erred.ref}`, rows, null);
+    return ending(claim, decision, 'grader', `evaluator_error: ${erred.ref}`, rows, null, spend);
   }
   signal.throwIfAborted();
   const completion: Completion = {
@@ -200,6 +204,7 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
       aggregate: score,
     }),
     evidence: rows,
+    spend,
   };
   return { type: 'complete', completion };
 }
@@ -211,7 +216,7 @@ export class LeaseLost extends Error {
   }
 }
 
-function failed(work: Work, failure: AgentFailure): Ending {
+function failed(work: Work, failure: AgentFailure, spend?: AttemptSpend): Ending {
   const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
   return ending(
     work.claim,
@@ -220,7 +225,16 @@ function failed(work: Work, failure: AgentFailure): Ending {
     failure.code,
     [work.evidence.failure(failure)],
     aggregated,
+    spend,
   );
+}
+
+/** A failure of the run that is graded anew stays what it was: nobody is asked again. */
+function failedForGood(work: Work, failure: AgentFailure): Ending {
+  const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
+  const attempt_status = failure.timed_out ? 'timed_out' : 'failed_agent_call';
+  const decision: Decision = { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
+  return ending(work.claim, decision, failure.fault, failure.code, [work.evidence.failure(failure)], aggregated);
 }
 
 function decideOn({ context, claim }: Work, failure: Failure): Decision {
@@ -239,8 +253,10 @@ function ending(
   reason: string,
   evidence: readonly EvidenceRow[],
   aggregated: Aggregate | null,
+  spend?: AttemptSpend,
 ): Ending {
-  const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence };
+  const taken = spend === undefined ? {} : { spend };
+  const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence, ...taken };
   if (decision.type === 'retry') return { type: 'retry', retry: { ...common, delay_ms: decision.delay_ms } };
   const content = executionContent({
     status: decision.status,

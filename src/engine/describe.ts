@@ -4,6 +4,7 @@ import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
+import { reserveOf } from '../core/budget.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
 import { executionId } from '../lib/id.ts';
@@ -13,7 +14,12 @@ import { readSnapshot } from './run-context.ts';
 
 /** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
 export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDocument> {
-  const [snapshot, progress] = await Promise.all([readSnapshot(store, run), store.progress(run.run_id)]);
+  const [snapshot, progress, budgets] = await Promise.all([
+    readSnapshot(store, run),
+    store.progress(run.run_id),
+    store.budgets(run.run_id),
+  ]);
+  const left_out = run.stop_reason !== null && run.finished_at !== null ? progress.pending : 0;
   const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
   const { profile, dataset } = snapshot;
   const { completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting, total } = progress;
@@ -21,6 +27,7 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
   return {
     run_id: run.run_id,
     run_key: run.run_key,
+    regrade_of: snapshot.regrade_of?.run_id ?? null,
     status: run.status,
     gate_status: run.gate_status,
     reason: verdict?.reason ?? run.reason,
@@ -28,7 +35,18 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
     agent: { kind, name, version, provider },
     dataset: { dataset_id: dataset.dataset_id, dataset_version: dataset.dataset_version, cases: dataset.cases },
     repeats: run.repeats,
-    executions: { total, completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting },
+    executions: {
+      total,
+      completed,
+      failed,
+      timed_out,
+      cancelled,
+      pending: pending - left_out,
+      running,
+      retry_scheduled,
+      waiting,
+      left_out,
+    },
     faults: verdict === null ? null : { ...verdict.faults },
     graded: verdict?.graded ?? null,
     passed: verdict?.passed ?? progress.passed,
@@ -40,6 +58,17 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
     scores: { ...verdict?.scores },
     conditions: (verdict?.conditions ?? []).map((condition) => ({ ...condition })),
     baseline: (verdict?.baseline ?? null) as RunDocument['baseline'],
+    stopped:
+      run.stop_reason === null
+        ? null
+        : { reason: run.stop_reason, after_cases: run.stop_after === null ? null : run.stop_after / run.repeats },
+    spent: progress.spent,
+    budgets: budgets.map((budget) => ({
+      kind: budget.kind,
+      cap: budget.cap,
+      spent: budget.spent,
+      reserve: reserveOf(budget),
+    })),
     attempts: progress.attempts,
     stale_attempts: progress.stale,
     created_at: instant(run.created_at),

@@ -99,11 +99,15 @@ export async function bodyOf(artifacts: ArtifactStore, row: EvidenceRow): Promis
   return row.artifact === null ? row.body : (await artifacts.get(row.artifact)).toString();
 }
 
+/** An answer that is there already, with the results that were made of it. */
+export interface KeptAnswer {
+  readonly envelope: Envelope;
+  readonly latency_ms: number;
+  readonly results: readonly EvaluatorResult[];
+}
+
 /** The envelope and results that an earlier attempt left, or null when the agent must be asked. */
-export async function readKept(
-  artifacts: ArtifactStore,
-  rows: readonly EvidenceRow[],
-): Promise<{ envelope: Envelope; latency_ms: number; results: EvaluatorResult[] } | null> {
+export async function readKept(artifacts: ArtifactStore, rows: readonly EvidenceRow[]): Promise<KeptAnswer | null> {
   if (rows.length === 0) return null;
   const results: EvaluatorResult[] = [];
   let kept: EnvelopeBody | null = null;

@@ -3,10 +3,12 @@ import type { Case, DatasetReader } from '../contract/case.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Profile, Select } from '../contract/profile.ts';
-import type { FrozenBaseline, PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
+import type { FrozenBaseline, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import { groupOf } from '../core/group.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { KeySet } from '../lib/key-set.ts';
+import { PlanWriter } from './plan-writer.ts';
+import { SeededOrder } from './seeded-order.ts';
 
 /** A planned run: everything frozen, the cases written as artifacts, nothing in the store yet. */
 export interface Plan {
@@ -33,9 +35,8 @@ export interface PlanInput {
   readonly baseline?: FrozenBaseline | null;
 }
 
-const CHUNK = 1000; // cases
-const CHUNK_CHARACTERS = 4 * 1024 * 1024; // a chunk of large cases is closed early: a few are held at once
 const MOST_PROBLEMS = 100;
+const MOST_SHUFFLED = 100_000; // cases that are held in memory to be put into a random order
 
 /**
  * Freezes a run: streams the dataset once, gives every selected case its group, refuses duplicates, cases that no group or
@@ -50,33 +51,33 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
   const written = reader && (await unlessUnreadable(problems, () => writeCases(reader, artifacts, input, problems)));
   problems.throwIfAny();
   if (!reader || !written) throw new Error('a plan without a dataset and without a problem');
-  const { chunks, starts, cases } = written;
+  const { plan_digest, cases } = written;
   if (cases === 0) throw new ProctorError('invalid_dataset', emptyMessage(input));
-  const even = starts.every((start, index) => start === index * CHUNK);
-  const manifest: PlanManifest = {
-    format: 'proctor/plan/1',
-    cases,
-    chunk_size: CHUNK,
-    chunks,
-    ...(even ? {} : { starts }),
-  };
-  const plan_digest = await artifacts.put(canonicalJson(manifest));
-  const snapshot: Snapshot = {
-    format: 'proctor/snapshot/1',
-    profile: { ...input.profile, dataset: null },
+  return frozenPlan({
+    profile: input.profile,
     dataset: { ...reader.identity(), cases, plan_digest },
-    evaluators: input.profile.case_groups.flatMap((group) =>
-      group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null })),
-    ),
     code: await plugins.code(input.profile, input.base_dir),
     ...(input.baseline ? { baseline: input.baseline } : {}),
+  });
+}
+
+/** The plan of what is frozen: the snapshot with its digest. */
+export function frozenPlan(frozen: Omit<Snapshot, 'format' | 'evaluators'>): Plan {
+  const { profile, dataset } = frozen;
+  const snapshot: Snapshot = {
+    format: 'proctor/snapshot/1',
+    ...frozen,
+    profile: { ...profile, dataset: null },
+    evaluators: profile.case_groups.flatMap((group) =>
+      group.evaluators.map((evaluator) => ({ ref: evaluator.ref, digest: null })),
+    ),
   };
   return {
     snapshot,
     snapshot_digest: digest('proctor/snapshot/1', snapshot),
     snapshot_json: canonicalJson(snapshot),
-    plan_digest,
-    cases,
+    plan_digest: dataset.plan_digest,
+    cases: dataset.cases,
   };
 }
 
@@ -97,22 +98,14 @@ async function writeCases(
   artifacts: ArtifactStore,
   input: PlanInput,
   problems: Problems,
-): Promise<{ chunks: string[]; starts: number[]; cases: number }> {
+): Promise<{ plan_digest: string; cases: number }> {
   const { profile, select } = input;
   const seen = new KeySet();
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
   const missing = new Set(wanted);
-  const chunks: string[] = [];
-  const starts: number[] = [];
-  let lines: string[] = [];
-  let characters = 0;
-  const closeChunk = async () => {
-    starts.push(cases - lines.length);
-    chunks.push(await artifacts.put(lines.join('\n')));
-    lines = [];
-    characters = 0;
-  };
   let cases = 0;
+  const order = profile.early_stop === 'off' ? null : new SeededOrder(profile.seed, MOST_SHUFFLED);
+  const writer = new PlanWriter(artifacts);
   for await (const item of reader.items) {
     input.signal.throwIfAborted();
     if (item.type === 'problem') {
@@ -141,11 +134,11 @@ async function writeCases(
     cases += 1;
     if (problems.count > 0) continue; // nothing will be created; only go on to find the rest of the problems
     const line = canonicalJson(plannedCase(item.case, group));
-    lines.push(line);
-    characters += line.length;
-    if (lines.length === CHUNK || characters >= CHUNK_CHARACTERS) await closeChunk();
+    if (order === null) await writer.put(line);
+    else problems.add(...order.add(line, item.case.cluster, place));
   }
-  if (lines.length > 0 && problems.count === 0) await closeChunk();
+  if (order !== null && problems.count === 0) for (const line of order.lines()) await writer.put(line);
+  const plan_digest = problems.count === 0 ? await writer.end() : '';
   for (const id of missing) {
     problems.add(
       diagnostic(`case \`${id}\` was asked for but the dataset does not have it`, {
@@ -154,7 +147,7 @@ async function writeCases(
       }),
     );
   }
-  return { chunks, starts, cases };
+  return { plan_digest, cases };
 }
 
 function plannedCase(item: Case, group: number): PlannedCase {

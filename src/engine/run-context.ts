@@ -1,4 +1,4 @@
-import type { Agent } from '../contract/agent.ts';
+import type { Agent, AgentFailure } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Evaluator } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
@@ -10,6 +10,8 @@ import { digest } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Lru } from '../lib/lru.ts';
 import { Pacer } from '../lib/pacer.ts';
+import type { KeptAnswer } from './evidence-rows.ts';
+import { codeOf, recordedAnswer } from './recorded.ts';
 
 /** One evaluator of a group, opened. */
 export interface OpenEvaluator {
@@ -110,7 +112,10 @@ export class RunContext implements AsyncDisposable {
   readonly concurrency: number;
   readonly snapshot: Snapshot;
   readonly cases: PlanCases;
-  readonly agent: Agent;
+  /** Null when answers are graded anew: nobody is asked. */
+  readonly agent: Agent | null;
+  /** The answer that is there already, of a run that grades anew; null otherwise. */
+  readonly recorded: ((ordinal: number) => Promise<KeptAnswer | AgentFailure>) | null;
   readonly #groups: readonly (readonly OpenEvaluator[])[];
   readonly #pacer: Pacer | null;
 
@@ -118,7 +123,8 @@ export class RunContext implements AsyncDisposable {
     run: RunRow,
     snapshot: Snapshot,
     cases: PlanCases,
-    agent: Agent,
+    agent: Agent | null,
+    recorded: RunContext['recorded'],
     groups: readonly (readonly OpenEvaluator[])[],
     pacer: Pacer | null,
   ) {
@@ -127,6 +133,7 @@ export class RunContext implements AsyncDisposable {
     this.snapshot = snapshot;
     this.cases = cases;
     this.agent = agent;
+    this.recorded = recorded;
     this.#groups = groups;
     this.#pacer = pacer;
   }
@@ -141,11 +148,12 @@ export class RunContext implements AsyncDisposable {
     const { store, artifacts, plugins } = deps;
     const snapshot = await readSnapshot(store, run);
     await checkCode(plugins, snapshot, baseDir);
+    const { regrade_of } = snapshot;
     const options = { base_dir: baseDir, concurrency };
     const cases = new PlanCases(artifacts, run.plan_digest, run.repeats);
     await using opened = new AsyncDisposableStack();
-    const agent = await plugins.openAgent(snapshot.profile, options);
-    opened.defer(() => agent.close());
+    const agent = regrade_of === undefined ? await plugins.openAgent(snapshot.profile, options) : null;
+    opened.defer(async () => agent?.close());
     const groups: OpenEvaluator[][] = [];
     for (const group of snapshot.profile.case_groups) {
       const evaluators: OpenEvaluator[] = [];
@@ -162,6 +170,7 @@ export class RunContext implements AsyncDisposable {
       snapshot,
       cases,
       agent,
+      regrade_of === undefined ? null : (ordinal) => recordedAnswer({ store, artifacts }, regrade_of.run_id, ordinal),
       groups,
       rate === null ? null : new Pacer(rate, deps.clock),
     );
@@ -194,14 +203,19 @@ export class RunContext implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.agent.close();
+    await this.agent?.close();
     for (const { evaluator } of this.#groups.flat()) await evaluator.close();
   }
 }
 
 async function checkCode(plugins: Plugins, snapshot: Snapshot, baseDir: string): Promise<void> {
   if (snapshot.code.length === 0) return;
-  const here = new Map((await plugins.code(snapshot.profile, baseDir)).map((file) => [file.path, file.digest]));
+  const here = new Map(
+    (await codeOf(plugins, snapshot.profile, baseDir, snapshot.regrade_of !== undefined)).map((file) => [
+      file.path,
+      file.digest,
+    ]),
+  );
   const changed = snapshot.code.filter((file) => here.get(file.path) !== file.digest);
   if (changed.length === 0) return;
   const names = changed.map((file) => `\`${file.path}\``).join(', ');

@@ -1,5 +1,6 @@
 import { ProctorError } from '../contract/problem.ts';
 import type { RunRow, Store } from '../contract/store.ts';
+import { budgetsOf } from '../core/budget.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/id.ts';
 import type { Plan } from './plan.ts';
@@ -31,6 +32,7 @@ export async function createRun(
     concurrency: options.concurrency ?? profile.limits.concurrency,
     base_dir: options.base_dir,
     created_by: options.created_by,
+    budgets: budgetsOf(profile),
   });
 }
 

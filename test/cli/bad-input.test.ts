@@ -114,18 +114,6 @@ test('duplicate ids, cases that no group or two groups take and broken rows are 
 });
 
 test.each([
-  ['limits: { run: { cost_usd: 5 } }', 'limits.run.cost_usd'],
-  ['early_stop: decided', 'early_stop'],
-])('what this version does not enforce is refused, not ignored: %s', async (line, field) => {
-  const { code, problem } = await problems(
-    { 'profile.yaml': `${PROFILE}${line}\n`, 'cases.jsonl': '{"id":"a","input":"x","expected":"x","tags":["x"]}\n' },
-    ['run', 'profile.yaml'],
-  );
-  expect(code).toBe(2);
-  expect(places(problem)).toEqual([`profile.yaml:7 ${field}`]);
-});
-
-test.each([
   [['frobnicate'], 'usage'],
   [['run'], 'usage'],
   [['run', 'profile.yaml', '--limit', 'many'], 'usage'],

@@ -121,7 +121,7 @@ const ALTERATIONS: readonly (readonly [what: string, sql: string])[] = [
   ['the key', 'update bundle set public_key = null'],
   [
     'a second run',
-    "insert into run select 2, 'run_other', null, status, gate_status, snapshot_digest, plan_digest, cases, repeats, total, materialized, concurrency, next_pass, base_dir, created_by, created_at, started_at, finished_at, cancel_requested_at, reason, verdict, content_digest, merkle_root, evidence_root, event_head from run",
+    "create temp table another as select * from run; update another set run_no = 2, run_id = 'run_other'; insert into run select * from another",
   ],
   ['rows of no run', "insert into run_stat values (7, 'completed', 1)"],
   ['a view in place of a table', 'alter table result rename to result_; create view result as select * from result_'],

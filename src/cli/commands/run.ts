@@ -3,16 +3,19 @@ import { type App, createPlugins } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { ExecutionRow } from '../../contract/store.ts';
 import { freezeBaseline } from '../../engine/baseline.ts';
+import { estimate } from '../../engine/estimate.ts';
 import { preflight } from '../../engine/preflight.ts';
 import { createRun, findRun } from '../../engine/run.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
+import { planText } from '../plan-text.ts';
 import { printRun, type Working, workOn } from '../work.ts';
 
 interface RunOptions extends Selecting, Working {
   readonly runKey?: string;
   readonly failedOf?: string;
   readonly detach?: boolean;
+  readonly plan?: boolean;
 }
 
 /** `proctor run PROFILE`: plan, create (or attach by run key), work until the run has ended, print the verdict. */
@@ -25,6 +28,11 @@ export const run: Command<RunOptions> = async (context, options) => {
     cases,
     baselineOf: (profile) => freezeBaseline(app, profile),
   });
+  if (options.plan) {
+    const expected = await estimate(app.store, plan, options.concurrency ?? null);
+    context.output.result(expected, planText(expected));
+    return 0;
+  }
   if (!options.detach) await servable(app, loaded);
   const { run_id, created } = await createRun(app, plan, {
     run_key: options.runKey ?? null,

@@ -1,0 +1,44 @@
+import { type AgentFailure, agentFailure } from '../contract/agent.ts';
+import type { AttemptSpend } from '../contract/store.ts';
+import { evaluatorSpend, type overLimit } from '../core/budget.ts';
+import type { Graded } from './evaluate.ts';
+
+/** The failure of an answer beyond a limit of `limits.execution`; what it took is spent all the same. */
+export function limitFailure({ limit, most, taken }: NonNullable<ReturnType<typeof overLimit>>): AgentFailure {
+  return agentFailure('agent', `limit_${limit}`, `limits.execution.${limit} is ${most}; the answer took ${taken}`, {
+    evidence: { limit, most, taken },
+  });
+}
+
+/** The execution's own time limit was reached. */
+export class TimeLimit extends Error {
+  readonly failure: AgentFailure;
+
+  constructor(limitMs: number) {
+    super();
+    const message = `limits.execution.time_ms (${limitMs} ms) was reached`;
+    this.failure = agentFailure('agent', 'time_limit', message, { timed_out: true });
+  }
+}
+
+/** The agent's adapter overran the time limit of a request. */
+export class Overrun extends Error {
+  readonly failure: AgentFailure;
+
+  constructor(timeoutMs: number) {
+    super();
+    this.failure = agentFailure('agent', 'timeout', `no answer within ${timeoutMs} ms`, { timed_out: true });
+  }
+}
+
+/** What the evaluators of an attempt took, as they tell it; what an earlier attempt made costs nothing again. */
+export function evaluatorsSpend(graded: readonly Graded[]): AttemptSpend['evaluators'] {
+  const sum = { cost_micro_usd: 0, tokens: 0, tool_calls: 0 };
+  for (const { result, reused } of graded) {
+    if (reused) continue;
+    const { cost_micro_usd, tokens } = evaluatorSpend(result);
+    sum.cost_micro_usd += cost_micro_usd;
+    sum.tokens += tokens;
+  }
+  return sum;
+}
