@@ -80,6 +80,13 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     ['folder'],
   );
   on(
+    command('import <format> <file>', 'promptfoo: a configuration as a profile and a dataset')
+      .option('--out <folder>', 'where to write them; `imported` unless said')
+      .option('--force', 'write over files that exist'),
+    async () => (await import('./commands/import.ts')).importFile,
+    ['format', 'file'],
+  );
+  on(
     selecting(command('check <profile>', 'validate profile and dataset without running')).option(
       '--probe',
       'also try the agent on one case, an oracle that must pass and a no-op that must fail',

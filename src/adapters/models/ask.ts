@@ -31,14 +31,15 @@ export interface Model {
 
 /** Opens a model of any OpenAI-compatible or Anthropic endpoint; the provider's package is loaded with the first question. */
 export function openModel(config: ModelConfig, resolve: (text: string) => string): Model {
-  checkUrl(config.base_url);
+  const base_url = resolve(config.base_url);
+  checkUrl(base_url);
   const key = () => (config.api_key === null ? undefined : resolve(config.api_key));
   key(); // a secret that is not set is told before the run
   let opened: Promise<LanguageModelV4> | undefined;
   return {
     config,
     async ask({ system, user, schema, signal }) {
-      opened ??= load(config, key());
+      opened ??= load({ ...config, base_url }, key());
       const options: LanguageModelV4CallOptions = {
         prompt: [
           { role: 'system', content: system },

@@ -1,0 +1,101 @@
+/** An evaluator of a case group, as a profile writes it. */
+export interface Evaluator {
+  readonly ref: string;
+  readonly dimension: string;
+  readonly weight: number;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** An assertion as an evaluator: with what it compares in its config, or in the case's `expected` (`expected` says what). */
+export interface Assertion {
+  readonly byConfig: Evaluator;
+  readonly byCase: Evaluator;
+  /** What the case would expect; null when it is no matter of the case. */
+  readonly expected: string | null;
+}
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** The evaluator of a promptfoo assertion, or a sentence that says why there is none. */
+export function assertionOf(assertion: Readonly<Record<string, unknown>>, at: string): Assertion | string {
+  const { type: name, value, threshold, weight, metric } = assertion;
+  if (typeof name !== 'string') return `${at}: it has no \`type\``;
+  const negated = name.startsWith('not-');
+  const type = negated ? name.slice(4) : name;
+  const found = TYPES[type]?.({ value, threshold, negated });
+  if (found === undefined || found === null)
+    return `${at}: \`${name}\` has no counterpart; write it as \`module:PATH#EXPORT\` or \`judge@1\``;
+  if (/^(javascript|python|file:\/\/)/.test(typeof value === 'string' ? value : ''))
+    return `${at}: its value is code, which is not imported`;
+  const common = {
+    dimension: typeof metric === 'string' ? metric : 'correctness',
+    weight: typeof weight === 'number' && weight >= 0 ? weight : 1,
+  };
+  const { ref, config, expected = null, caseConfig = config } = found;
+  return { byConfig: { ref, ...common, config }, byCase: { ref, ...common, config: caseConfig }, expected };
+}
+
+interface Found {
+  readonly ref: string;
+  readonly config: Config;
+  readonly expected?: string;
+  /** The config when the case's `expected` holds the value. */
+  readonly caseConfig?: Config;
+}
+
+interface Given {
+  readonly value: unknown;
+  readonly threshold: unknown;
+  readonly negated: boolean;
+}
+
+const contains =
+  (more: Config) =>
+  ({ value, negated }: Given): Found | null => {
+    const values = (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
+    if (values.length === 0) return null;
+    if (negated) {
+      // Not to hold all of several phrases is another thing than to hold none of them.
+      return more['all'] === true && values.length > 1
+        ? null
+        : { ref: 'contains@1', config: { not: values, ...(more['ignore_case'] ? { ignore_case: true } : {}) } };
+    }
+    const [only] = values;
+    const single = values.length === 1 && only !== undefined ? { expected: only, caseConfig: more } : {};
+    return { ref: 'contains@1', config: { values, ...more }, ...single };
+  };
+
+const pattern =
+  (of: (text: string) => string) =>
+  ({ value, negated }: Given): Found | null =>
+    typeof value === 'string'
+      ? { ref: 'regex@1', config: { pattern: of(value), ...(negated ? { not: true } : {}) } }
+      : null;
+
+const positive = (make: (given: Given) => Found | null) => (given: Given) => (given.negated ? null : make(given));
+
+const TYPES: Readonly<Record<string, (given: Given) => Found | null>> = {
+  equals: positive(({ value }) =>
+    typeof value === 'string'
+      ? { ref: 'exact_match@1', config: { expected: value }, expected: value, caseConfig: {} }
+      : { ref: 'json_schema@1', config: { schema: { const: value } } },
+  ),
+  contains: contains({}),
+  icontains: contains({ ignore_case: true }),
+  'contains-all': contains({ all: true }),
+  'contains-any': contains({ all: false }),
+  'icontains-all': contains({ all: true, ignore_case: true }),
+  'icontains-any': contains({ all: false, ignore_case: true }),
+  regex: pattern((text) => text),
+  'starts-with': pattern((text) => `^${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`),
+  'is-json': positive(({ value }) => ({
+    ref: 'json_schema@1',
+    config: { schema: typeof value === 'object' && value !== null ? value : {}, target: 'text' },
+  })),
+  latency: positive(({ threshold }) =>
+    typeof threshold === 'number' && threshold > 0 ? { ref: 'latency@1', config: { max_ms: threshold } } : null,
+  ),
+  cost: positive(({ threshold }) =>
+    typeof threshold === 'number' && threshold > 0 ? { ref: 'usage@1', config: { max_cost_usd: threshold } } : null,
+  ),
+};

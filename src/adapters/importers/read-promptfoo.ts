@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parse, stringify } from 'yaml';
+import { ProctorError } from '../../contract/problem.ts';
+import { type Imported, importPromptfoo } from './promptfoo.ts';
+
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** An import as the texts of its two files. */
+export interface ImportedFiles {
+  readonly profile: string;
+  readonly cases: string;
+  readonly count: number;
+  readonly left_out: readonly string[];
+}
+
+/** Reads a promptfoo configuration in YAML or JSON with the YAML and JSON files that its tests name; runs nothing of it. */
+export async function readPromptfoo(file: string): Promise<ImportedFiles> {
+  const config = await readYaml(file);
+  if (typeof config !== 'object' || config === null || Array.isArray(config))
+    throw new ProctorError('invalid_input', `\`${file}\` is no promptfoo configuration: it is no mapping`);
+  const tests = (config as { tests?: unknown }).tests ?? [];
+  const read = await Promise.all((Array.isArray(tests) ? tests : [tests]).map((test) => readTests(test, file)));
+  const imported: Imported = importPromptfoo({ ...config, tests: read.flat() });
+  return {
+    profile: stringify(imported.profile, { lineWidth: 120 }),
+    cases: imported.cases.map((item) => `${JSON.stringify(item)}\n`).join(''),
+    count: imported.cases.length,
+    left_out: imported.left_out,
+  };
+}
+
+/** A test, or the tests of the YAML or JSON file that stands in its place; other references stay as they are. */
+async function readTests(test: unknown, file: string): Promise<unknown[]> {
+  const named = typeof test === 'string' ? /^(?:file:\/\/)?(.+\.(?:ya?ml|json))$/.exec(test)?.[1] : undefined;
+  if (named === undefined) return [test];
+  const found = await readYaml(path.resolve(path.dirname(file), named));
+  return Array.isArray(found) ? found : [found];
+}
+
+async function readYaml(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ProctorError('invalid_input', `\`${file}\` cannot be read (${error.code ?? error.message})`, {
+      cause: error,
+    });
+  });
+  if (text.length > MOST_BYTES)
+    throw new ProctorError('invalid_input', `\`${file}\` is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
+  try {
+    return parse(text, { maxAliasCount: 1_000 });
+  } catch (error) {
+    throw new ProctorError(
+      'invalid_input',
+      `\`${file}\` is not YAML: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,96 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { proctor, temporaryFolder } from '../support/cli.ts';
+
+const CONFIG = `description: Capitals
+prompts:
+  - "What is the capital of {{ country }}? Answer in {{language}}."
+  - "second"
+providers: [openai:gpt-4o-mini]
+defaultTest:
+  vars: { language: English }
+  assert: [{ type: latency, threshold: 60000 }]
+tests:
+  - description: France
+    vars: { country: France }
+    assert: [{ type: equals, value: Paris }]
+  - vars: { country: Japan }
+    assert: [{ type: contains, value: Tokyo, weight: 2, metric: fact }, { type: not-icontains, value: sorry }]
+  - vars: { country: Kenya }
+    assert: [{ type: contains-any, value: [Nairobi, nairobi] }, { type: regex, value: "^N" }, { type: starts-with, value: "Nai(" }]
+  - vars: { country: Peru }
+    assert: [{ type: javascript, value: "output.length > 3" }, { type: llm-rubric, value: is polite }]
+  - file://more.yaml
+  - file://tests.csv
+`;
+
+test('a promptfoo configuration becomes a profile and a dataset that check and run; what has no counterpart is told', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await writeFile(path.join(at, 'promptfooconfig.yaml'), CONFIG);
+  await writeFile(
+    path.join(at, 'more.yaml'),
+    '- { vars: { country: Chad }, assert: [{ type: is-json }, { type: equals, value: { capital: x } }] }\n',
+  );
+  const done = await proctor(at, ['import', 'promptfoo', 'promptfooconfig.yaml', '--out', 'mine', '--json']);
+  expect(done, done.stdout).toMatchObject({ code: 0 });
+  const report = JSON.parse(done.stdout) as { cases: number; left_out: string[] };
+  expect(report.cases).toBe(4);
+  expect(report.left_out.join('\n')).toContain('tests[3]: nothing of its own can be graded');
+  expect(report.left_out.join('\n')).toContain('tests[3].assert[0]: `javascript` has no counterpart');
+  expect(report.left_out.join('\n')).toContain('tests[3].assert[1]: `llm-rubric` has no counterpart');
+  expect(report.left_out.join('\n')).toContain('tests[5]: `file://tests.csv`');
+  expect(report.left_out.join('\n')).toContain('the first of 2');
+
+  const cases = (await readFile(path.join(at, 'mine/cases.jsonl'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(cases[0]).toMatchObject({
+    id: 'France',
+    input: 'What is the capital of France? Answer in English.',
+    expected: 'Paris',
+  });
+  const profile = parse(await readFile(path.join(at, 'mine/profile.yaml'), 'utf8'));
+  const groups = Object.fromEntries(
+    profile.case_groups.map((group: { id: string; evaluators: unknown[] }) => [group.id, group.evaluators]),
+  );
+  expect(groups[cases[0].case_group]).toMatchObject([{ ref: 'latency@1' }, { ref: 'exact_match@1', config: {} }]);
+  expect(groups[cases[1].case_group]).toMatchObject([
+    { ref: 'latency@1' },
+    { ref: 'contains@1', dimension: 'fact', weight: 2 },
+    { ref: 'contains@1', config: { not: ['sorry'], ignore_case: true } },
+  ]);
+  expect(groups[cases[2].case_group]).toMatchObject([
+    {},
+    { ref: 'contains@1', config: { values: ['Nairobi', 'nairobi'], all: false } },
+    { ref: 'regex@1', config: { pattern: '^N' } },
+    { ref: 'regex@1', config: { pattern: '^Nai\\(' } },
+  ]);
+  expect(profile.agent).toMatchObject({ kind: 'http', endpoint: { body: { model: 'gpt-4o-mini' } } });
+  expect((await proctor(at, ['check', 'mine/profile.yaml'], { OPENAI_API_KEY: 'x' })).code).toBe(0);
+
+  // The same dataset with answers that are there: a replay in the agent's place.
+  const answers = ['Paris', 'It is Tokyo.', 'Nai(robi', '{"capital":"x"}'];
+  const lines = cases.map((item, index) => JSON.stringify({ case_id: item.id, text: answers[index] }));
+  await writeFile(path.join(at, 'mine/answers.jsonl'), `${lines.join('\n')}\n`);
+  await writeFile(
+    path.join(at, 'mine/replay.json'),
+    JSON.stringify({
+      ...profile,
+      agent: { kind: 'replay', name: 'a', version: '1', replay: { path: 'answers.jsonl' } },
+      gate: {},
+    }),
+  );
+  const run = JSON.parse((await proctor(at, ['run', 'mine/replay.json', '--json', '--quiet'])).stdout);
+  expect(run).toMatchObject({ graded: 4, passed: 3 }); // `Nai(robi` holds no Nairobi
+
+  expect((await proctor(at, ['import', 'promptfoo', 'promptfooconfig.yaml', '--out', 'mine'])).stderr).toContain(
+    '--force',
+  );
+  expect((await proctor(at, ['import', 'inspect', 'promptfooconfig.yaml'])).stderr).toContain('replay');
+  await writeFile(path.join(at, 'broken.yaml'), 'a: [');
+  expect(await proctor(at, ['import', 'promptfoo', 'broken.yaml'])).toMatchObject({ code: 2 });
+});
