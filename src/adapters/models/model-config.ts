@@ -3,7 +3,10 @@ import { z } from 'zod';
 /** One model endpoint, as a profile writes it. */
 export const modelSchema = z.strictObject({
   provider: z.enum(['openai_compatible', 'anthropic']).describe('The wire format of the endpoint'),
-  base_url: z.string().min(1).describe('Up to and with `/v1`; https, or http on this machine; may be a reference to the environment'),
+  base_url: z
+    .string()
+    .min(1)
+    .describe('Up to and with `/v1`; https, or http on this machine; may be a reference to the environment'),
   model: z.string().min(1).describe('The model’s id at the endpoint, as exact as it offers one'),
   api_key: z
     .string()
