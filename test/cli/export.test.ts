@@ -112,10 +112,17 @@ test('what cannot be exported is told: a format that is not there, a bundle with
   expect((await proctor(other.path, ['export', 'last', '--format', 'csv'])).stderr).toContain('proctor resume');
 });
 
-test('an export of 10,000 executions stays small: the page under 3 MB', { timeout: 120_000 }, async () => {
+test('a run of 10,000 executions: the page stays under 3 MB, the bundle verifies where nothing else is', {
+  timeout: 120_000,
+}, async () => {
   await using large = await temporaryFolder();
   await examine(large.path, { cases: 10_000, wrong: Array.from({ length: 2_000 }, (_, index) => 5 * index + 1) });
   const page = (await proctor(large.path, ['export', 'last', '--format', 'html'])).stdout;
   expect(Buffer.byteLength(page)).toBeLessThan(3e6);
   expect(page).toContain('c10000');
+  await using elsewhere = await temporaryFolder();
+  const bundle = path.join(elsewhere.path, 'run.proctor');
+  expect((await proctor(large.path, ['export', 'last', '--format', 'bundle', '--out', bundle])).code).toBe(0);
+  const verified = await proctor(elsewhere.path, ['verify', 'run.proctor', '--json']);
+  expect(JSON.parse(verified.stdout)).toMatchObject({ ok: true, checked: { executions: 10_000 }, not_recomputable: 0 });
 });

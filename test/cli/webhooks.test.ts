@@ -236,3 +236,27 @@ test('a publisher that is killed before and after every one of its writes loses 
   expect(bodies.size).toBe(3);
   for (const tries of bodies.values()) expect(new Set(tries.map(({ body }) => body)).size).toBe(1);
 });
+
+test('a receiver that never answers or dies in the middle is tried again, and the run does not wait for it for ever', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const slow = await startReceiver(() => ({ status: 200, delay_ms: 600_000 }));
+  const first = await examine(at, { cases: 1, profile: profileOf(slow.url) }, { HOOK });
+  expect(first.gate_status).toBe('pass');
+  expect(await deliveries(at)).toMatchObject([{ status: 'failed', attempts: 1, last_status: null }]);
+  expect((await deliveries(at))[0]?.last_error).toContain('timeout');
+  // It dies with the message in its hands.
+  later(at);
+  const trying = proctor(at, ['webhooks', 'deliver'], { HOOK });
+  while (slow.received.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  await slow[Symbol.asyncDispose]();
+  await trying;
+  expect(await deliveries(at)).toMatchObject([{ status: 'failed', attempts: 2, last_status: null }]);
+  await using receiver = await startReceiver(() => ({ status: 200 }), slow.port);
+  later(at);
+  await proctor(at, ['webhooks', 'deliver'], { HOOK });
+  expect(await deliveries(at)).toMatchObject([{ status: 'published', attempts: 3 }]);
+  expect(receiver.received.map((received) => verified(received).data['run_id'])).toEqual([first.run_id]);
+});
