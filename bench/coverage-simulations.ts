@@ -2,6 +2,7 @@ import {
   bootstrapInterval,
   clusterCodes,
   MixtureSequence,
+  pairedDifference,
   type SeededRandom,
   seededRandom,
   seedOf,
@@ -41,6 +42,15 @@ export function coverages(rounds: number): Coverage[] {
         Math.min(rounds, 1_000),
         0.9,
         (random) => clusteredRound(random, clusters),
+      ),
+    ),
+    ...[6, 10, 40].map((cases) =>
+      simulate(
+        'paired test, alpha 0.05',
+        `${cases} cases without a difference, three repeats`,
+        Math.min(rounds, 500),
+        0.95,
+        (random) => pairedRound(random, cases),
       ),
     ),
     ...[0.8, 0.95].map((p) =>
@@ -88,6 +98,17 @@ function clusteredRound(random: SeededRandom, clusters: number): boolean {
   const options = { seed, confidence: CONFIDENCE, resamples: 500 };
   const interval = bootstrapInterval(values, clusterCodes(names, values.length), options);
   return interval !== null && interval[0] <= 0.8 && 0.8 <= interval[1];
+}
+
+/** True when a paired test of two equal agents finds nothing: each case has a rate of its own, both are tried three times. */
+function pairedRound(random: SeededRandom, cases: number): boolean {
+  const differences = Array.from({ length: cases }, () => {
+    const rate = uniform(random);
+    return (count(random, rate, 3) - count(random, rate, 3)) / 3;
+  });
+  const seed = seedOf('coverage', String(random.uint32()));
+  const found = pairedDifference(differences, null, { seed, confidence: CONFIDENCE, resamples: 1_000 });
+  return found !== null && found.p_value >= 1 - CONFIDENCE;
 }
 
 /** True when the truth was never beyond the interval, at any look. */

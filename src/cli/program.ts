@@ -116,6 +116,16 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     ['run'],
   );
   on(
+    command('correct <run> <case>', 'a grade corrected by hand, as a new record; the run’s own verdict stays')
+      .requiredOption('--status <status>', 'passed or failed')
+      .requiredOption('--reason <text>', 'why; it stays on record with your name')
+      .option('--score <score>', 'the score, from 0 to 1', fraction)
+      .option('--evaluator <n>', 'whose grade, by its place from 0, where there are several', whole)
+      .option('--repeat <n>', 'which repeat of the case', positive, 1),
+    async () => (await import('./commands/correct.ts')).correct,
+    ['run', 'case'],
+  );
+  on(
     command('cancel <run>', 'cancel a run').option('--reason <text>', 'why', 'cancelled by hand'),
     async () => (await import('./commands/cancel.ts')).cancel,
     ['run'],

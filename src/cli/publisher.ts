@@ -27,7 +27,9 @@ export function startPublisher(app: App, output: Output): AsyncDisposable {
 export async function publishEnd(app: App, output: Output, runId: string): Promise<void> {
   const until = app.clock.monotonic() + LAST_TRIES_MS;
   try {
-    while ((await waiting(app, runId)).some(({ attempts, last_error }) => attempts === 0 || last_error === null)) {
+    const untried = ({ attempts, last_error, next_at }: DeliveryRow) =>
+      next_at <= app.clock.now() && (attempts === 0 || last_error === null);
+    while ((await waiting(app, runId)).some(untried)) {
       if (app.clock.monotonic() > until) break;
       if ((await publishDue(app, AbortSignal.timeout(LAST_TRIES_MS))) === 0) await app.clock.sleep(50); // another holds it
     }

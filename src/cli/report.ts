@@ -30,6 +30,12 @@ export async function runReport(
 const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', inconclusive: 'yellow', unknown: 'dim' };
 
 function headline(document: RunDocument, output: Output): string {
+  const { revision } = document;
+  if (revision !== null) {
+    const colour = COLOURS[revision.gate_status] ?? 'dim';
+    const was = `revision ${revision.number} by ${printable(revision.corrected_by)}; its own verdict is ${document.gate_status}`;
+    return `${output.style('bold', output.style(colour, ` ${revision.gate_status.toUpperCase()} `))} ${printable(revision.reason)} ${output.style('dim', `(${was})`)}`;
+  }
   const word = document.status === 'completed' ? document.gate_status.toUpperCase() : document.status.toUpperCase();
   const colour = COLOURS[document.gate_status] ?? 'dim';
   return `${output.style('bold', output.style(colour, ` ${word} `))} ${printable(document.reason ?? 'no verdict yet')}`;
@@ -109,6 +115,7 @@ function rate(document: RunDocument): string {
 async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, run: RunRow): Promise<ExecutionDocument[]> {
   const found: ExecutionDocument[] = [];
   for await (const execution of describeExecutions(app, run, { type: 'not_passed' })) {
+    if (execution.status === 'cancelled') continue; // never made: nothing failed
     found.push(execution);
     if (found.length > MOST_SHOWN) break;
   }
@@ -124,7 +131,8 @@ function failingText(failing: readonly ExecutionDocument[], document: RunDocumen
       cut(printable(whyNotPassed(execution)), 110),
     ];
   });
-  const total = document.executions.total - document.passed;
+  const { completed, failed, timed_out } = document.executions;
+  const total = Math.max(completed + failed + timed_out - document.passed, shown.length);
   const more =
     total > shown.length
       ? `\n  ${output.style('dim', `… ${number(total - shown.length)} more: proctor show ${document.run_id} --executions --failed`)}`

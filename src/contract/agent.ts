@@ -18,6 +18,16 @@ export const usageSchema = z.object({
 });
 export type Usage = z.output<typeof usageSchema>;
 
+/** The answer of one turn of a session. */
+export const turnAnswerSchema = z.object({
+  latency_ms: z.number().int().nonnegative(),
+  structured: z.json(),
+  text: z.string().nullable(),
+  tool_calls: z.array(toolCallSchema),
+  usage: usageSchema.nullable(),
+});
+export type TurnAnswer = z.output<typeof turnAnswerSchema>;
+
 /**
  * The envelope: an agent's output in one shape. Absent values are null or empty, never missing. Members stand in the order
  * of canonical JSON, so that recording one sorts nothing.
@@ -30,6 +40,8 @@ export const envelopeSchema = z
     text: z.string().nullable().default(null),
     tool_calls: z.array(toolCallSchema).default([]),
     trace: z.array(z.json()).default([]),
+    /** Every turn of a session by itself; absent for a single answer. */
+    turns: z.array(turnAnswerSchema).optional(),
     usage: usageSchema.nullable().default(null),
   })
   .meta({ id: 'envelope', description: "An agent's output in one shape" });
@@ -49,6 +61,17 @@ export interface AgentRequest {
     readonly context: unknown;
     readonly tags: readonly string[];
     readonly metadata: Readonly<Record<string, unknown>>;
+  };
+  /** Of a case that is a session: which turn this is, and what was said before; absent for single questions. */
+  readonly session?: {
+    readonly session_id: string;
+    readonly turn: number;
+    readonly turns: number;
+    readonly history: readonly {
+      readonly input: unknown;
+      readonly text: string | null;
+      readonly structured: unknown;
+    }[];
   };
 }
 

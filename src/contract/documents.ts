@@ -52,6 +52,19 @@ export const runDocumentSchema = z
     spent: z.object({ cost_micro_usd: count, tokens: count, tool_calls: count }),
     /** The run's budgets; `reserve` is what each execution in flight holds back. */
     budgets: z.array(z.object({ kind: z.string(), cap: count, spent: count, reserve: count })),
+    /** The verdict with the grades that people corrected; null while there are none. The members above are the run's own verdict. */
+    revision: z
+      .object({
+        number: count,
+        corrected_by: z.string(),
+        corrected_at: z.string(),
+        gate_status: z.enum(GATE_STATUSES),
+        reason: z.string(),
+        passed: count,
+        pass_rate: z.number().nullable(),
+        content_digest: z.string(),
+      })
+      .nullable(),
     attempts: count,
     stale_attempts: count,
     created_at: instant,
@@ -98,6 +111,23 @@ export const executionDocumentSchema = z
         evidence: z.json(),
       }),
     ),
+    /** The grades that people corrected, the last of each evaluator, and the aggregate with them; null while there are none. */
+    corrected: z
+      .object({
+        revision: count,
+        corrected_by: z.string(),
+        passed: z.boolean(),
+        score: z.number(),
+        results: z.array(
+          z.object({
+            index: count,
+            status: z.enum(EVALUATOR_STATUSES),
+            score: z.number().nullable(),
+            reason: z.string().nullable(),
+          }),
+        ),
+      })
+      .nullable(),
     output: z.json(),
     failure: z.json(),
   })

@@ -149,6 +149,10 @@ export const evaluatorReferenceSchema = z.strictObject({
   dimension: name.default('correctness').describe('The aspect that is scored'),
   blocking: z.boolean().default(false).describe('A failure fails the execution'),
   weight: z.number().nonnegative().default(1),
+  turns: z
+    .enum(['each', 'last', 'whole'])
+    .default('each')
+    .describe('Of a session: each turn that expects something, the last one, or the session as a whole'),
   timeout_ms: milliseconds.default(60_000),
   config: z.record(z.string(), z.json()).default({}),
 });
@@ -173,6 +177,10 @@ export const caseGroupSchema = z.strictObject({
       tags_all: z.array(z.string()).default([]),
     })
     .prefault({}),
+  session: z
+    .boolean()
+    .default(false)
+    .describe('Its cases are sessions: `input.turns` are asked one after another, `expected.turns` of each'),
   evaluators: z.array(evaluatorReferenceSchema).min(1),
   aggregation: z.strictObject({ dimensions: z.record(z.string(), dimensionSchema).default({}) }).prefault({}),
 });

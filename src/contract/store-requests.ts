@@ -189,6 +189,17 @@ export interface ClaimedDelivery {
   readonly lease_id: string;
 }
 
+/** A correction to write, as the revision that follows the last. */
+export interface NewCorrection {
+  readonly run_id: string;
+  readonly revision: number;
+  readonly ordinal: number;
+  readonly result: string;
+  readonly aggregate: string;
+  readonly verdict: string;
+  readonly principal: string;
+}
+
 /** What became of a try, under its lease. */
 export interface DeliverySettlement {
   readonly outbox_no: number;

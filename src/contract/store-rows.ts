@@ -150,6 +150,20 @@ export interface OutboxRow {
   readonly created_at: number;
 }
 
+/** A grade corrected by a person, as it is stored; texts are canonical JSON. */
+export interface CorrectionRow {
+  readonly revision: number;
+  readonly ordinal: number;
+  /** The evaluator result that stands in place of the evaluator's. */
+  readonly result: string;
+  readonly aggregate: string;
+  /** The run's verdict with this correction and those before it. */
+  readonly verdict: string;
+  readonly principal: string;
+  readonly corrected_at: number;
+  readonly hash: string;
+}
+
 /** That a run was made the baseline of a profile. */
 export interface BlessingRow {
   readonly profile_id: string;

@@ -1,4 +1,5 @@
 import type {
+  AttemptSpend,
   Budget,
   Claim,
   ClaimedDelivery,
@@ -11,6 +12,7 @@ import type {
   Fence,
   FinalVerdict,
   HeartbeatAnswer,
+  NewCorrection,
   NewExecution,
   NewRun,
   NewSession,
@@ -24,6 +26,7 @@ import type {
 import type {
   AttemptRow,
   BlessingRow,
+  CorrectionRow,
   DeliveryRow,
   EventRow,
   EvidenceRecord,
@@ -45,7 +48,9 @@ export type * from './store-rows.ts';
 export interface RunReaders {
   run(runId: string): Promise<RunRow | null>;
   snapshot(digest: string): Promise<string | null>;
-  budgets(runId: string): Promise<(Budget & { readonly spent: number; readonly highest: number })[]>;
+  budgets(
+    runId: string,
+  ): Promise<(Budget & { readonly spent: number; readonly highest: number; readonly answers: number })[]>;
   progress(runId: string): Promise<Progress>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
@@ -63,6 +68,8 @@ export interface RunReaders {
   eventHead(runId: string): Promise<{ readonly count: number; readonly hash: string }>;
   lateEvidence(runId: string, page: Page<number>): Promise<LateRow[]>;
   outbox(runId: string): Promise<OutboxRow[]>;
+  /** In order. */
+  corrections(runId: string): Promise<CorrectionRow[]>;
 }
 
 /** The store: async, batch-shaped verbs; every write of a worker is fenced; every transition comes with its event in one transaction. */
@@ -84,7 +91,7 @@ export interface Store extends RunReaders {
   complete(completion: Completion): Promise<WriteResult>;
   fail(retry: RetryLater): Promise<WriteResult>;
   /** Gives the execution back uncharged: attempt `cancelled`, reason `released`. */
-  release(fence: Fence): Promise<WriteResult>;
+  release(fence: Fence, spend?: AttemptSpend): Promise<WriteResult>;
   /** Sets the execution aside without a lease until something resumes it: attempt `suspended`, execution `waiting`. */
   suspend(fence: Fence, deadlineMs: number): Promise<WriteResult>;
   reap(request: ReapRequest): Promise<Reaped[]>;
@@ -107,6 +114,9 @@ export interface Store extends RunReaders {
   blessed(profileId: string): Promise<string | null>;
   /** The blessings of a profile, newest first. */
   blessings(profileId: string, limit: number): Promise<BlessingRow[]>;
+
+  /** Adds a correction to a completed run; `illegal_transition` unless its revision is the next. */
+  correct(correction: NewCorrection): Promise<CorrectionRow>;
 
   /** Leases deliveries that are due, oldest first; of one run to one endpoint only the first that is not through. */
   claimDeliveries(limit: number, leaseMs: number): Promise<ClaimedDelivery[]>;

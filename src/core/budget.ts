@@ -11,6 +11,8 @@ export interface BudgetState extends Budget {
   readonly spent: number;
   /** The most that one execution has taken so far. */
   readonly highest: number;
+  /** Answers so far: while there are none, nothing is known. */
+  readonly answers: number;
 }
 
 const MICRO = 1_000_000;
@@ -71,10 +73,20 @@ export function allowance(budgets: readonly BudgetState[], running: number, own:
     const reserve = reserveOf(budget);
     if (budget.spent >= budget.cap) return 0;
     const room =
-      reserve === 0 ? Math.max(0, 1 - own) : Math.max(0, Math.floor((budget.cap - budget.spent) / reserve) - running);
+      reserve === 0
+        ? budget.answers === 0
+          ? Math.max(0, 1 - own)
+          : Number.POSITIVE_INFINITY
+        : Math.max(0, Math.floor((budget.cap - budget.spent) / reserve) - running);
     most = Math.min(most, room);
   }
   return most;
+}
+
+/** A budget of the run that is blind to an answer which does not tell; null where all is told, or `unpriced: allow` waives it. */
+export function untoldBudget(spend: Spend | null, limits: Profile['limits']): string | null {
+  if (spend === null || limits.unpriced === 'allow') return null;
+  return budgetsOf({ limits }).find(({ kind }) => spend[kind] === null)?.kind ?? null;
 }
 
 /** The limit of one execution that an answer went beyond, or null. */

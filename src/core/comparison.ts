@@ -1,5 +1,12 @@
 import type { CaseSummary } from './case-summary.ts';
-import { exactMcNemar, holm, type Interval, pairedDifference, seedOf } from './statistics/index.ts';
+import {
+  exactMcNemar,
+  holm,
+  type Interval,
+  type PairedDifference,
+  pairedDifference,
+  seedOf,
+} from './statistics/index.ts';
 
 /** The declared test of a paired comparison. */
 export const PAIRED_TESTS = ['exact_mcnemar', 'paired_bootstrap'] as const;
@@ -34,6 +41,8 @@ export interface MetricComparison {
   /** `pass_rate`, `mean_score`, `dimension.NAME` or `tag.NAME` (the pass rate of its cases). */
   readonly metric: string;
   readonly cases: number;
+  /** Independent units: cases, or clusters of them. */
+  readonly units: number;
   readonly baseline: number;
   readonly candidate: number;
   /** candidate − baseline, with its interval at 1 − alpha. */
@@ -43,7 +52,10 @@ export interface MetricComparison {
   readonly p_value: number;
   /** Adjusted by Holm among the metrics of its kind (dimensions, tags); the p-value itself for the others. */
   readonly p_adjusted: number;
-  /** The smallest true difference that this many cases would have shown with 80 % power; null where it is not known. */
+  /**
+   * About the smallest true difference that these data would have shown with 80 % power, and never less than what the test needs at all; null
+   * where that is not known (no variation) or nothing could have been shown.
+   */
   readonly minimal_detectable_effect: number | null;
 }
 
@@ -206,6 +218,7 @@ export class ComparisonBuilder {
     return {
       metric,
       cases: differences.length,
+      units: found.units,
       baseline: mean(pairs.baseline),
       candidate: mean(pairs.candidate),
       delta: found.mean,
@@ -213,7 +226,7 @@ export class ComparisonBuilder {
       test: binary ? 'exact_mcnemar' : 'paired_bootstrap',
       p_value,
       p_adjusted: p_value,
-      minimal_detectable_effect: found.minimal_detectable_effect,
+      minimal_detectable_effect: detectable(found, this.#policy.alpha),
     };
   }
 
@@ -223,12 +236,32 @@ export class ComparisonBuilder {
     const regressed = `${this.#regressed} of ${rate.cases} cases regressed, ${this.#improved} improved`;
     if (max_regressions !== null && this.#regressed > max_regressions)
       return ['regression', `${regressed}; at most ${max_regressions} may regress`];
+    // A test that could not have found anything is no comfort: unless a count decides, too few units are no comparison.
+    if (max_regressions === null && rate.units < leastUnits(alpha))
+      return [
+        'not_comparable',
+        `${regressed}; ${rate.units} cases or clusters cannot show a regression at alpha ${alpha}, which takes ${leastUnits(alpha)}`,
+      ];
     const test = `${rate.test} p = ${rate.p_value.toPrecision(3)}`;
     if (rate.delta < 0 && rate.p_value < alpha)
       return ['regression', `${regressed}; the pass rate fell by ${(-rate.delta).toFixed(4)}, ${test} below ${alpha}`];
     const told = rate.delta < 0 ? `${test}, not below ${alpha}` : `the pass rate did not fall`;
     return ['no_regression', `${regressed}; ${told}`];
   }
+}
+
+/** The normal form is about many units; with few the test itself needs a share of them to differ one way. */
+function detectable({ units, minimal_detectable_effect }: PairedDifference, alpha: number): number | null {
+  const needed = leastUnits(alpha) / units;
+  if (minimal_detectable_effect === null || minimal_detectable_effect === 0 || needed > 1) return null;
+  return Math.min(1, Math.max(minimal_detectable_effect, needed));
+}
+
+/** The fewest units that could show a difference at all: with n that all fall, an exact test comes to 2^(1 − n). */
+function leastUnits(alpha: number): number {
+  let units = 1;
+  while (2 ** (1 - units) >= alpha) units += 1;
+  return units;
 }
 
 function isRate(metric: string): boolean {

@@ -19,6 +19,8 @@ export interface StopDecision {
   /** Cases of the prefix, in plan order, that decided. */
   readonly after_cases: number;
   readonly outcome: 'pass' | 'fail';
+  /** The pass rate's always-valid interval at 95 %. */
+  readonly interval: Interval;
   readonly conditions: readonly SequentialCondition[];
 }
 
@@ -33,7 +35,7 @@ export const SEQUENTIAL_METRICS = /^(pass_rate|mean_score|dimension\..+)$/;
 /**
  * Early stop by the completed prefix in plan order (CONTRACTS): the run may stop as soon as one condition of the gate is beyond its bound
  * on the wrong side, or all of them on the right side, by the beta-binomial mixture's always-valid interval. With m conditions each is held
- * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before `gate.min_cases` graded cases.
+ * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before `gate.min_cases` graded cases, nor while more than `gate.max_infra_rate` of the prefix is broken.
  */
 export class EarlyStop {
   readonly #watched: readonly Watched[];
@@ -42,7 +44,15 @@ export class EarlyStop {
   #graded = 0;
   #decision: StopDecision | null = null;
 
-  constructor({ gate }: Pick<Profile, 'gate'>) {
+  readonly #repeats: number;
+  readonly #mostBroken: number;
+  /** The pass rate at the usual confidence, for showing. */
+  readonly #rate = new MixtureSequence(0.95);
+  #broken = 0;
+
+  constructor({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>) {
+    this.#repeats = repeats;
+    this.#mostBroken = gate.max_infra_rate;
     this.#least = gate.min_cases;
     this.#watched = gate.all.map((condition) => ({
       condition,
@@ -59,19 +69,23 @@ export class EarlyStop {
   add(summary: CaseSummary): StopDecision | null {
     if (this.#decision !== null) return null;
     this.#cases += 1;
+    this.#broken += this.#repeats - summary.graded; // of a prefix without cancelled executions: infrastructure and grader
     if (summary.graded === 0) return null;
+    this.#rate.add(summary.passed / summary.graded);
     this.#graded += 1;
     for (const { condition, sequence } of this.#watched) {
       const value = metricValue(condition.metric, summary);
       if (value !== null) sequence.add(value);
     }
-    if (this.#graded < this.#least) return null;
+    // A prefix that the gate would call inconclusive decides nothing.
+    if (this.#graded < this.#least || this.#broken > this.#mostBroken * this.#cases * this.#repeats) return null;
     const held = this.#watched.map(holds);
     const failed = held.includes(false);
     if (held.length === 0 || (!failed && !held.every((value) => value === true))) return null;
     this.#decision = {
       after_cases: this.#cases,
       outcome: failed ? 'fail' : 'pass',
+      interval: this.#rate.interval(),
       conditions: this.#watched.map(({ condition, sequence }, index) => ({
         metric: condition.metric,
         min: condition.min,

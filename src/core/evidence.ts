@@ -144,6 +144,27 @@ export function lateHash(row: LateRecord): string {
   return digestText('proctor/late/1', JSON.stringify(fields));
 }
 
+/** Everything a correction says. */
+export interface CorrectionRecord {
+  readonly run_id: string;
+  readonly revision: number;
+  readonly ordinal: number;
+  readonly result: string;
+  readonly aggregate: string;
+  readonly verdict: string;
+  readonly principal: string;
+  readonly corrected_at: number;
+}
+
+/** The hash of a correction: over the one before it (the run's evidence root at first) and every column. */
+export function correctionHash(previous: string, row: CorrectionRecord): string {
+  const { run_id, revision, ordinal, result, aggregate, verdict, principal, corrected_at } = row;
+  return digestText(
+    'proctor/correction/1',
+    JSON.stringify([previous, run_id, revision, ordinal, result, aggregate, verdict, principal, corrected_at]),
+  );
+}
+
 /** What a verdict may depend on of one execution. */
 export interface ExecutionContent {
   readonly status: string;
@@ -155,12 +176,16 @@ export interface ExecutionContent {
 }
 
 /**
- * The digest of an envelope's content: text, structured, tool calls and usage. `raw`, `trace` and `metadata` carry provider
+ * The digest of an envelope's content: text, structured, tool calls and usage, of every turn too where it was a session. `raw`, `trace` and `metadata` carry provider
  * ids and timings (CONTRACTS: envelope without timing and ids), so two honest runs may differ there.
  */
 export function envelopeContent(envelope: Envelope): string {
-  const { text, structured, tool_calls, usage } = envelope;
-  return digest('proctor/envelope/1', { structured, text, tool_calls, usage });
+  const { text, structured, tool_calls, turns, usage } = envelope;
+  const said = turns?.map((turn) => {
+    const { latency_ms: _latency, ...rest } = turn;
+    return rest;
+  });
+  return digest('proctor/envelope/1', { structured, text, tool_calls, turns: said, usage });
 }
 
 /** The content digest of one execution; ids, instants, workers, attempts and durations are provenance and stay out. */

@@ -106,8 +106,18 @@ export function profileProblems(profile: Profile): Diagnostic[] {
   return [...problems, ...limitProblems(profile), ...earlyStopProblems(profile), ...judgeProblems(profile)];
 }
 
-function limitProblems({ limits, agent }: Profile): Diagnostic[] {
+function limitProblems({ limits, agent, case_groups }: Profile): Diagnostic[] {
   const problems: Diagnostic[] = [];
+  if (limits.run.cost_usd !== null && limits.unpriced === 'refuse') {
+    for (const { field, model } of judgeModels(case_groups))
+      if (pointerValue(model, '/price') == null)
+        problems.push(
+          diagnostic('the run has a limit on cost, and this judge has no price', {
+            field: `${field}.price`,
+            hint: 'set its `price`, or `limits.unpriced: allow` to leave it out of the budget',
+          }),
+        );
+  }
   for (const scope of ['run', 'execution'] as const) {
     if (limits[scope].cost_usd === null || agent.price !== null || limits.unpriced === 'allow') continue;
     problems.push(
@@ -162,6 +172,23 @@ function earlyStopProblems({ early_stop, gate }: Profile): Diagnostic[] {
   return problems;
 }
 
+/** Every model that a judge of the profile names, with its field. */
+function judgeModels(groups: readonly CaseGroup[]): { field: string; model: unknown; own_allowed: boolean }[] {
+  return groups.flatMap((group, at) =>
+    group.evaluators.flatMap(({ ref, config }, index) => {
+      if (!ref.startsWith('judge@')) return [];
+      return ['judges', 'fallback'].flatMap((list) => {
+        const models = config[list];
+        return (Array.isArray(models) ? models : []).map((model: unknown, number) => ({
+          field: `case_groups[${at}].evaluators[${index}].config.${list}[${number}]`,
+          model,
+          own_allowed: config['allow_agent_model'] === true,
+        }));
+      });
+    }),
+  );
+}
+
 /** A judge that is the agent's own model is refused where the profile says so; what only the answer tells is refused there. */
 function judgeProblems({ agent, case_groups }: Profile): Diagnostic[] {
   const own: readonly (readonly [string, unknown])[] = [
@@ -169,23 +196,15 @@ function judgeProblems({ agent, case_groups }: Profile): Diagnostic[] {
     ['name', agent.name],
     ['model', pointerValue(agent, '/endpoint/body/model')],
   ];
-  return case_groups.flatMap((group, at) =>
-    group.evaluators.flatMap(({ ref, config }, index) => {
-      if (!ref.startsWith('judge@') || config['allow_agent_model'] === true) return [];
-      return ['judges', 'fallback'].flatMap((list) => {
-        const models = config[list];
-        return (Array.isArray(models) ? models : []).flatMap((model, number) => {
-          const name = pointerValue(model, '/model');
-          const [what] = own.find(([, value]) => typeof value === 'string' && value === name) ?? [];
-          if (what === undefined) return [];
-          return [
-            diagnostic(`the judge \`${String(name)}\` is the agent’s own ${what}: a model is not to grade itself`, {
-              field: `case_groups[${at}].evaluators[${index}].config.${list}[${number}].model`,
-              hint: 'name another model, or set `allow_agent_model: true` where that is meant',
-            }),
-          ];
-        });
-      });
-    }),
-  );
+  return judgeModels(case_groups).flatMap(({ field, model, own_allowed }) => {
+    const name = pointerValue(model, '/model');
+    const [what] = own.find(([, value]) => typeof value === 'string' && value === name) ?? [];
+    if (what === undefined || own_allowed) return [];
+    return [
+      diagnostic(`the judge \`${String(name)}\` is the agent’s own ${what}: a model is not to grade itself`, {
+        field: `${field}.model`,
+        hint: 'name another model, or set `allow_agent_model: true` where that is meant',
+      }),
+    ];
+  });
 }

@@ -109,8 +109,7 @@ export class VerdictBuilder {
       this.#hold(condition, decision?.conditions[index]),
     );
     const [gate_status, reason] = this.#decide(conditions, baseline, decision);
-    const rate = decision?.conditions.find(({ metric }) => metric === 'pass_rate') ?? null;
-    const interval = rate === null ? this.#interval('pass_rate', CONFIDENCE) : rate.interval;
+    const interval = decision === null ? this.#interval('pass_rate', CONFIDENCE) : decision.interval;
     return {
       snapshot_digest: this.#snapshotDigest,
       content_digest: contentDigest,
@@ -126,7 +125,7 @@ export class VerdictBuilder {
       pass_rate: ratio(passed, graded),
       pass_rate_strict: ratio(passed, counts.total),
       interval,
-      interval_method: interval === null ? null : rate === null ? this.#method() : 'beta_mixture',
+      interval_method: interval === null ? null : decision === null ? this.#method() : 'beta_mixture',
       mean_score: tally.mean('mean_score'),
       scores: tally.scores(),
       ...(this.#profile.gate.baseline === null ? {} : { baseline }),

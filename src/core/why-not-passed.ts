@@ -2,6 +2,7 @@ import type { ExecutionDocument } from '../contract/documents.ts';
 
 /** Why an execution did not pass, in one line. */
 export function whyNotPassed(execution: ExecutionDocument): string {
+  if (execution.status === 'cancelled') return 'not made: the run was cancelled or had stopped';
   const failed =
     execution.evaluator_results.find((result) => result.status === 'error') ??
     execution.evaluator_results.find((result) => result.status === 'failed' && result.blocking) ??

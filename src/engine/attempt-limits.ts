@@ -42,3 +42,29 @@ export function evaluatorsSpend(graded: readonly Graded[]): AttemptSpend['evalua
   }
   return sum;
 }
+
+/** What a call takes whose answer never told: nobody knows. */
+export const UNKNOWN_SPEND: AttemptSpend = {
+  agent: { cost_micro_usd: null, tokens: null, tool_calls: null },
+  evaluators: { cost_micro_usd: 0, tokens: 0, tool_calls: 0 },
+};
+
+/** Failures of calls that never reached the agent, and so took nothing. */
+export const UNREACHED: ReadonlySet<string> = new Set([
+  'connection_refused',
+  'connect_timeout',
+  'unreachable',
+  'dns',
+  'tls',
+  'address_refused',
+  'no_answer',
+]);
+
+/** The failure of an answer that does not tell what a budget of the run counts. */
+export function untoldFailure(kind: string): AgentFailure {
+  return agentFailure(
+    'agent',
+    'usage_missing',
+    `the run has a budget of ${kind}, and the answer does not tell what it took; have the agent report \`usage\`, or set \`limits.unpriced: allow\``,
+  );
+}

@@ -1,29 +1,17 @@
-import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
+import { type AgentFailure, agentFailure } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
-import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { PlannedCase } from '../contract/snapshot.ts';
-import type {
-  AttemptSpend,
-  Claim,
-  Completion,
-  EvidenceRow,
-  Fence,
-  RetryLater,
-  Spend,
-  Store,
-} from '../contract/store.ts';
+import type { AttemptSpend, Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '../contract/store.ts';
 import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
-import { overLimit, spendOf } from '../core/budget.ts';
+import { overLimit, untoldBudget } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
-import { untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
-import { attemptId, executionId } from '../lib/id.ts';
-import { agentRequest } from './agent-request.ts';
-import { evaluatorsSpend, limitFailure, Overrun, TimeLimit } from './attempt-limits.ts';
+import { executionId } from '../lib/id.ts';
+import { type Answer, type AttemptWork, ask } from './ask-agent.ts';
+import { evaluatorsSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
@@ -36,12 +24,15 @@ export interface AttemptDeps {
   readonly clock: Clock;
 }
 
+/** What an attempt has taken so far, for whoever ends it from outside; nothing before the agent is asked. */
+export interface AttemptTaken {
+  spend?: AttemptSpend;
+}
+
 /** How an attempt ended: for good, or with another to follow. */
 export type Ending =
   | { readonly type: 'complete'; readonly completion: Completion }
   | { readonly type: 'retry'; readonly retry: RetryLater };
-
-const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
 
 /**
  * One attempt at an execution, from the claim to how it ends: agent → envelope → evaluators → aggregate. Rejects with the
@@ -52,11 +43,12 @@ export async function executeAttempt(
   context: RunContext,
   claim: Claim,
   control: AbortController,
+  taken: AttemptTaken = {},
 ): Promise<Ending> {
   const { case: item } = await context.cases.at(claim.ordinal);
   const limit = context.profile.limits.execution.time_ms;
   const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence);
-  const work: Work = { deps, context, claim, item, evidence, control, signal: control.signal };
+  const work: AttemptWork = { deps, context, claim, item, evidence, control, signal: control.signal, taken };
   let timer: NodeJS.Timeout | undefined;
   try {
     const kept = (await readKept(deps.artifacts, claim.kept)) ?? (await context.recorded?.(claim.ordinal)) ?? null;
@@ -71,10 +63,10 @@ export async function executeAttempt(
       });
     const answer = await ask(work);
     if (answer.type === 'failure') return failed(work, answer);
+    const untold = untoldBudget(answer.spend, context.profile.limits);
+    if (untold !== null) return failed(work, untoldFailure(untold));
     const over = answer.spend === null ? null : overLimit(answer.spend, context.profile.limits.execution);
-    return over === null
-      ? await grade(work, answer)
-      : failed(work, limitFailure(over), { agent: answer.spend, evaluators: evaluatorsSpend([]) });
+    return over === null ? await grade(work, answer) : failed(work, limitFailure(over));
   } catch (caught) {
     if (stopsTheRun(caught)) throw caught;
     const error = control.signal.aborted ? control.signal.reason : caught;
@@ -96,76 +88,26 @@ function stopsTheRun(error: unknown): boolean {
 }
 
 /** The attempt's ending when its run is cancelled while it is held. */
-export function cancelledEnding(claim: Claim): Completion {
+export function cancelledEnding(claim: Claim, { spend }: AttemptTaken = {}): Completion {
   const end = {
     attempt_status: 'cancelled',
     status: 'cancelled',
     fault: 'cancelled',
     reason: 'run_cancelled',
   } as const;
-  return { ...fenceOf(claim), ...end, aggregate: null, passed: false, content: CANCELLED_CONTENT, evidence: [] };
-}
-
-interface Work {
-  readonly deps: AttemptDeps;
-  readonly context: RunContext;
-  readonly claim: Claim;
-  readonly item: PlannedCase;
-  readonly evidence: EvidenceWriter;
-  /** Aborts with what ends the attempt: one for all of it, because each costs as much as a row of the store. */
-  readonly control: AbortController;
-  readonly signal: AbortSignal;
-}
-
-/** An answer to grade: the envelope, its row, and the results that an earlier attempt made of it. */
-interface Answer {
-  readonly type?: 'answer';
-  readonly envelope: Envelope;
-  readonly latency_ms: number;
-  readonly row: EvidenceRow;
-  readonly results: readonly EvaluatorResult[];
-  /** What the agent took for it; null when an earlier attempt asked for it. */
-  readonly spend: Spend | null;
-}
-
-async function ask(work: Work): Promise<Answer | AgentFailure> {
-  const { deps, evidence } = work;
-  const started = deps.clock.monotonic();
-  const answer = await invoke(work);
-  if (answer.type === 'failure') return deps.plugins.redact(answer);
-  const latency_ms = Math.round(deps.clock.monotonic() - started);
-  const envelope = deps.plugins.redact(answer.envelope);
-  try {
-    const spend = spendOf(envelope, work.context.profile.agent.price);
-    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [], spend };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
-  }
-}
-
-/** Calls the agent; an adapter that overruns the time of a request is cut off. */
-async function invoke({ context, claim, item, control, signal }: Work): Promise<AgentAnswer> {
-  const { run_id, ordinal, attempt } = claim;
-  const ids = {
-    run_id,
-    execution_id: executionId(run_id, ordinal),
-    attempt_id: attemptId(run_id, ordinal, attempt),
-    attempt_number: attempt,
+  return {
+    ...fenceOf(claim),
+    ...end,
+    aggregate: null,
+    passed: false,
+    content: CANCELLED_CONTENT,
+    evidence: [],
+    ...(spend === undefined ? {} : { spend }),
   };
-  const request = agentRequest(ids, context.profile, item);
-  const timeout_ms = context.profile.defaults.request_timeout_ms;
-  const timer = setTimeout(() => control.abort(new Overrun(timeout_ms)), timeout_ms + GRACE_MS);
-  try {
-    if (context.agent === null) throw new Error('a run that grades anew has no agent to ask');
-    return await untilAborted(context.agent.invoke(request, { signal, timeout_ms, repeat: claim.repeat }), signal);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Runs the evaluators that are still to run and ends the attempt by what they say. */
-async function grade(work: Work, answer: Answer): Promise<Ending> {
+async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
   const { deps, context, claim, item, evidence, signal } = work;
   const { profile } = context;
   const { envelope, latency_ms } = answer;
@@ -177,6 +119,7 @@ async function grade(work: Work, answer: Answer): Promise<Ending> {
   }
   const graded = await evaluate(work, envelope, latency_ms, evaluators, answer.results);
   const spend = { agent: answer.spend, evaluators: evaluatorsSpend(graded) };
+  work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');
   const score = aggregate(context.group(item.group), profile.defaults, results);
@@ -216,7 +159,7 @@ export class LeaseLost extends Error {
   }
 }
 
-function failed(work: Work, failure: AgentFailure, spend?: AttemptSpend): Ending {
+function failed(work: AttemptWork, failure: AgentFailure): Ending {
   const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
   return ending(
     work.claim,
@@ -225,19 +168,19 @@ function failed(work: Work, failure: AgentFailure, spend?: AttemptSpend): Ending
     failure.code,
     [work.evidence.failure(failure)],
     aggregated,
-    spend,
+    work.taken.spend,
   );
 }
 
 /** A failure of the run that is graded anew stays what it was: nobody is asked again. */
-function failedForGood(work: Work, failure: AgentFailure): Ending {
+function failedForGood(work: AttemptWork, failure: AgentFailure): Ending {
   const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
   const attempt_status = failure.timed_out ? 'timed_out' : 'failed_agent_call';
   const decision: Decision = { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
   return ending(work.claim, decision, failure.fault, failure.code, [work.evidence.failure(failure)], aggregated);
 }
 
-function decideOn({ context, claim }: Work, failure: Failure): Decision {
+function decideOn({ context, claim }: AttemptWork, failure: Failure): Decision {
   return decide(
     failure,
     claim.failures,

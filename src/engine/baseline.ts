@@ -31,11 +31,11 @@ export async function freezeBaseline(
   };
 }
 
-/** The run, if it completed; a run without a verdict can be no baseline and cannot be compared. */
-export function comparable(run: RunRow): RunRow {
+/** The run, if it completed; a run without a verdict can be no baseline, cannot be compared and has no grades (`what` says which). */
+export function comparable(run: RunRow, what = 'compare'): RunRow {
   if (run.status === 'completed') return run;
   const next = run.finished_at === null ? `; \`proctor resume ${run.run_id}\` goes on with it` : '';
-  throw new ProctorError('illegal_transition', `${run.run_id} is ${run.status}: only completed runs compare${next}`);
+  throw new ProctorError('illegal_transition', `${run.run_id} is ${run.status}: only completed runs ${what}${next}`);
 }
 
 async function writeSummaries(

@@ -111,6 +111,7 @@ export async function verifyBundle(
   expect: string | null,
   key: string | null,
 ): Promise<BundleVerification> {
+  const wanted = key === null ? null : ed25519(() => createPublicKey(key), 'public'); // a key that is none is not the bundle's fault
   const differences = new Differences();
   await differences.step('bundle', 'file', () => {
     for (const problem of bundle.problems()) differences.add('bundle', 'file', problem);
@@ -127,7 +128,7 @@ export async function verifyBundle(
   const checked =
     seal === undefined
       ? { signature: 'none' as const, key_fingerprint: null }
-      : ((await differences.step('bundle', 'statement', () => checkSeal(seal, run, names, key, differences))) ?? {
+      : ((await differences.step('bundle', 'statement', () => checkSeal(seal, run, names, wanted, differences))) ?? {
           signature: 'none' as const,
           key_fingerprint: null,
         });
@@ -145,14 +146,13 @@ function checkSeal(
   seal: BundleSeal,
   run: RunRow,
   names: readonly string[],
-  key: string | null,
+  wanted: KeyObject | null,
   differences: Differences,
 ): Pick<BundleVerification, 'signature' | 'key_fingerprint'> {
   const said = JSON.parse(seal.statement) as Readonly<Record<string, unknown>>;
   for (const [field, value] of Object.entries(statementOf(run, names)))
     differences.same('bundle', 'statement', field, value, said[field]);
   differences.same('bundle', 'statement', 'canonical form', canonicalJson(statementOf(run, names)), seal.statement);
-  const wanted = key === null ? null : ed25519(() => createPublicKey(key), 'public');
   if (seal.signature === null || seal.public_key === null) {
     if (wanted !== null) differences.add('bundle', 'signature', 'the bundle is not signed, and a key was given');
     differences.same('bundle', 'signature', 'signature and key come together', seal.signature, seal.public_key);

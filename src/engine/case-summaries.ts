@@ -2,6 +2,7 @@ import type { Fault, TerminalStatus } from '../contract/state.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
+import type { Verdict } from '../core/verdict.ts';
 import { allExecutions } from './all-executions.ts';
 
 /** An ended execution as verdict and comparison see it. */
@@ -24,14 +25,19 @@ export interface PlacedSummary {
   readonly ordinal: number;
 }
 
-/** The cases of a run in case_id order, a page at a time; only executions that have ended count. */
-export async function* caseSummaries(store: RunReaders, run: Pick<RunRow, 'run_id'>): AsyncGenerator<PlacedSummary[]> {
+/** The cases of a run in case_id order, a page at a time; only executions that have ended count, and those that the verdict is about. */
+export async function* caseSummaries(
+  store: RunReaders,
+  run: Pick<RunRow, 'run_id' | 'verdict' | 'repeats'>,
+): AsyncGenerator<PlacedSummary[]> {
+  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
+  const stop = (verdict?.early_stop?.after_cases ?? Number.POSITIVE_INFINITY) * run.repeats;
   let found: PlacedSummary[] = [];
   let ordinal = 0;
   const summaries = new CaseSummaries((summary) => found.push({ summary, ordinal }));
   for await (const page of allExecutions(store, run.run_id)) {
     for (const row of page) {
-      if (row.hash === null) continue;
+      if (row.hash === null || row.ordinal >= stop) continue;
       summaries.add(outcomeOf(row));
       ordinal = row.ordinal; // after `add`, which hands on the case before
     }

@@ -53,13 +53,14 @@ export class Concluder {
 
 /**
  * Concludes a run from its evidence and its frozen snapshot. `seen` gets every row, for a caller that checks them on the way; rows that
- * have not ended are left out.
+ * have not ended are left out. `corrected`: aggregates by ordinal that stand in place of the evaluators'.
  */
 export async function concludeRun(
   deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore },
   run: Pick<RunRow, 'run_id' | 'snapshot_digest'>,
   snapshot: Snapshot,
   seen: (row: ExecutionRow) => void = () => undefined,
+  corrected: ReadonlyMap<number, string> = new Map(),
 ): Promise<Conclusion> {
   const concluder = new Concluder(snapshot.profile, run.snapshot_digest);
   const baseline = baselineOf(deps.artifacts, snapshot, run.snapshot_digest);
@@ -76,7 +77,7 @@ export async function concludeRun(
         concluder.addBeyond(row);
         continue;
       }
-      const outcome = concluder.add(row);
+      const outcome = concluder.add({ ...row, aggregate: corrected.get(row.ordinal) ?? row.aggregate });
       baseline?.cases.add(outcome);
     }
     await baseline?.pair();

@@ -2,7 +2,7 @@ import type { Envelope } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
-import type { EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
+import type { CorrectionRow, EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { reserveOf } from '../core/budget.ts';
 import type { Verdict } from '../core/verdict.ts';
@@ -14,10 +14,11 @@ import { readSnapshot } from './run-context.ts';
 
 /** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
 export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDocument> {
-  const [snapshot, progress, budgets] = await Promise.all([
+  const [snapshot, progress, budgets, corrections] = await Promise.all([
     readSnapshot(store, run),
     store.progress(run.run_id),
     store.budgets(run.run_id),
+    store.corrections(run.run_id),
   ]);
   const left_out = run.stop_reason !== null && run.finished_at !== null ? progress.pending : 0;
   const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
@@ -69,6 +70,7 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
       spent: budget.spent,
       reserve: reserveOf(budget),
     })),
+    revision: revisionOf(corrections.at(-1)),
     attempts: progress.attempts,
     stale_attempts: progress.stale,
     created_at: instant(run.created_at),
@@ -78,6 +80,39 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
     snapshot_digest: run.snapshot_digest,
     content_digest: run.content_digest,
     evidence_root: run.evidence_root,
+  };
+}
+
+function revisionOf(last: CorrectionRow | undefined): RunDocument['revision'] {
+  if (last === undefined) return null;
+  const { gate_status, reason, passed, pass_rate, content_digest } = JSON.parse(last.verdict) as Verdict;
+  return {
+    number: last.revision,
+    corrected_by: last.principal,
+    corrected_at: instant(last.corrected_at),
+    gate_status,
+    reason,
+    passed,
+    pass_rate,
+    content_digest,
+  };
+}
+
+/** What people corrected of one execution. */
+function correctedOf(rows: readonly CorrectionRow[] | undefined): ExecutionDocument['corrected'] {
+  const last = rows?.at(-1);
+  if (rows === undefined || last === undefined) return null;
+  const { passed, score } = JSON.parse(last.aggregate) as Aggregate;
+  const results = new Map(rows.map((row) => [(JSON.parse(row.result) as EvaluatorResult).index, row]));
+  return {
+    revision: last.revision,
+    corrected_by: last.principal,
+    passed,
+    score,
+    results: [...results.values()].map((row) => {
+      const { index, status, score: given, reason } = JSON.parse(row.result) as EvaluatorResult;
+      return { index, status, score: given, reason };
+    }),
   };
 }
 
@@ -92,6 +127,7 @@ export async function* describeExecutions(
   run: RunRow,
   filter: ExecutionFilter = { type: 'all' },
 ): AsyncGenerator<ExecutionDocument> {
+  const corrections = Map.groupBy(await deps.store.corrections(run.run_id), (row) => row.ordinal);
   for await (const rows of pages(deps.store, run, filter)) {
     const ordinals = rows.map((row) => row.ordinal);
     const evidence = Map.groupBy(await deps.store.evidence(run.run_id, ordinals), (record) => record.ordinal);
@@ -102,6 +138,7 @@ export async function* describeExecutions(
       yield await describeExecution(deps.artifacts, run, row, own, {
         count: all.length,
         reason: all.at(-1)?.reason ?? null,
+        corrected: correctedOf(corrections.get(row.ordinal)),
       });
     }
   }
@@ -131,7 +168,7 @@ async function describeExecution(
   run: RunRow,
   row: ExecutionRow,
   evidence: readonly EvidenceRecord[],
-  attempts: { count: number; reason: string | null },
+  attempts: { count: number; reason: string | null; corrected: ExecutionDocument['corrected'] },
 ): Promise<ExecutionDocument> {
   let envelope: Envelope | null = null;
   let latency_ms: number | null = null;
@@ -159,6 +196,7 @@ async function describeExecution(
     attempts: attempts.count,
     latency_ms,
     evaluator_results: results,
+    corrected: attempts.corrected,
     output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],
     failure: failure as ExecutionDocument['failure'],
   };

@@ -72,8 +72,8 @@ export async function estimate(store: Store, plan: Plan, concurrency: number | n
 async function earlier(store: Store, profileId: string, agent: string): Promise<RunRow | null> {
   for (const run of await store.runs({ after: null, limit: LOOK_BACK })) {
     if (run.status !== 'completed') continue;
-    const { profile } = await readSnapshot(store, run);
-    if (profile.profile_id === profileId && profile.agent.name === agent) return run;
+    const { profile, regrade_of } = await readSnapshot(store, run);
+    if (regrade_of === undefined && profile.profile_id === profileId && profile.agent.name === agent) return run;
   }
   return null;
 }

@@ -3,11 +3,12 @@ import { type EvaluatorResult, type Finding, finding } from '../contract/evaluat
 import type { Plugins } from '../contract/ports.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim } from '../contract/store.ts';
+import { sessionFinding, type Turn, turnEnvelope, turnsOf } from '../core/session.ts';
 import { linkedSignal, untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
-import type { OpenEvaluator } from './run-context.ts';
+import type { OpenEvaluator, RunContext } from './run-context.ts';
 
 /** An evaluator result with how long it took, and whether an earlier attempt made it. */
 export interface Graded {
@@ -18,6 +19,8 @@ export interface Graded {
 
 interface Work {
   readonly deps: { readonly clock: Clock; readonly plugins: Plugins };
+  /** Says which groups grade sessions. */
+  readonly context: Pick<RunContext, 'group'>;
   readonly claim: Claim;
   readonly item: PlannedCase;
   readonly signal: AbortSignal;
@@ -43,45 +46,16 @@ export async function evaluate(
   return await Promise.all(graded);
 }
 
-async function run(
-  { deps, claim, item, signal }: Work,
-  envelope: Envelope,
-  latency_ms: number,
-  open: OpenEvaluator,
-): Promise<Graded> {
-  const { reference, index, evaluator } = open;
+async function run(work: Work, envelope: Envelope, latency_ms: number, open: OpenEvaluator): Promise<Graded> {
+  const { deps, item } = work;
+  const { reference, index } = open;
   const started = deps.clock.monotonic();
-  const { ref, dimension, blocking, weight, timeout_ms } = reference;
-  const input = {
-    case: {
-      case_id: item.id,
-      task_type: item.task_type,
-      input: item.input,
-      expected: item.expected,
-      context: item.context,
-      tags: item.tags,
-      metadata: item.metadata,
-    },
-    envelope,
-    latency_ms,
-    run_id: claim.run_id,
-    execution_id: executionId(claim.run_id, claim.ordinal),
-    attempt_id: attemptId(claim.run_id, claim.ordinal, claim.attempt),
-    repeat: claim.repeat,
-  };
-  let found: Finding;
-  try {
-    if (evaluator.external) {
-      using limited = linkedSignal(signal, timeout_ms, () => new Error(`no finding within ${timeout_ms} ms`));
-      found = deps.plugins.redact(
-        await untilAborted(Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })), limited.signal),
-      );
-      canonicalJson(found); // what cannot be recorded is the evaluator's error, here and not later
-    } else found = await evaluator.evaluate(input, { signal });
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    found = finding('error', error instanceof Error ? error.message : String(error));
-  }
+  const { ref, dimension, blocking, weight } = reference;
+  const turns = work.context.group(item.group).session ? turnsOf(item.input, item.expected) : [];
+  const found =
+    typeof turns === 'string' || turns.length === 0 || reference.turns === 'whole'
+      ? await find(work, { input: item.input, expected: item.expected }, envelope, latency_ms, open)
+      : sessionFinding(await ofTurns(work, turns, envelope, open));
   const { status, severity, score, reason, evidence } = found;
   const result: EvaluatorResult = {
     blocking,
@@ -96,4 +70,67 @@ async function run(
     weight,
   };
   return { result, duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
+}
+
+/** What the evaluator finds of the turns that it is to look at: the last, or each that expects something (all where none does). */
+async function ofTurns(
+  work: Work,
+  turns: readonly Turn[],
+  envelope: Envelope,
+  open: OpenEvaluator,
+): Promise<{ turn: number; found: Finding }[]> {
+  const expecting = turns.some(({ expected }) => expected !== null);
+  const chosen = turns.flatMap((turn, index) => {
+    const last = index === turns.length - 1;
+    const looked = open.reference.turns === 'last' ? last : !expecting || turn.expected !== null;
+    const answer = envelope.turns?.[index];
+    return looked && answer !== undefined ? [{ turn, answer, number: index + 1 }] : [];
+  });
+  return await Promise.all(
+    chosen.map(async ({ turn, answer, number }) => ({
+      turn: number,
+      found: await find(work, turn, turnEnvelope(envelope, answer), answer.latency_ms, open),
+    })),
+  );
+}
+
+/** One finding of one evaluator within its time; what it throws is status `error`. */
+async function find(
+  { deps, claim, item, signal }: Work,
+  { input: asked, expected }: Turn,
+  envelope: Envelope,
+  latency_ms: number,
+  { reference, evaluator }: OpenEvaluator,
+): Promise<Finding> {
+  const { timeout_ms } = reference;
+  const input = {
+    case: {
+      case_id: item.id,
+      task_type: item.task_type,
+      input: asked,
+      expected,
+      context: item.context,
+      tags: item.tags,
+      metadata: item.metadata,
+    },
+    envelope,
+    latency_ms,
+    run_id: claim.run_id,
+    execution_id: executionId(claim.run_id, claim.ordinal),
+    attempt_id: attemptId(claim.run_id, claim.ordinal, claim.attempt),
+    repeat: claim.repeat,
+  };
+  try {
+    if (!evaluator.external) return await evaluator.evaluate(input, { signal });
+    using limited = linkedSignal(signal, timeout_ms, () => new Error(`no finding within ${timeout_ms} ms`));
+    const found = deps.plugins.redact(
+      await untilAborted(Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })), limited.signal),
+    );
+    canonicalJson(found); // what cannot be recorded is the evaluator's error, here and not later
+    return found;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    // What it says may quote a request with a secret in it.
+    return deps.plugins.redact(finding('error', error instanceof Error ? error.message : String(error)));
+  }
 }

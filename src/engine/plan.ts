@@ -5,6 +5,7 @@ import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.t
 import type { Profile, Select } from '../contract/profile.ts';
 import type { FrozenBaseline, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import { groupOf } from '../core/group.ts';
+import { turnsOf } from '../core/session.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { KeySet } from '../lib/key-set.ts';
 import { PlanWriter } from './plan-writer.ts';
@@ -128,6 +129,11 @@ async function writeCases(
     const group = groupOf(profile.case_groups, item.case);
     if (typeof group !== 'number') {
       problems.add({ ...group, ...place });
+      continue;
+    }
+    const turns = profile.case_groups[group]?.session ? turnsOf(item.case.input, item.case.expected) : [];
+    if (typeof turns === 'string') {
+      problems.add(diagnostic(turns, { ...place, field: 'input' }));
       continue;
     }
     if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;

@@ -1,14 +1,17 @@
 import { type Envelope, envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
-import type { Profile } from '../contract/profile.ts';
+import { ProctorError } from '../contract/problem.ts';
+import type { CaseGroup, Profile } from '../contract/profile.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim } from '../contract/store.ts';
 import { aggregate } from '../core/aggregate.ts';
+import { sessionEnvelope, turnsOf } from '../core/session.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
 import { evaluate } from './evaluate.ts';
+import { haveSession, type Invoke } from './session.ts';
 
 /** What came of one trial of the evaluators or of the agent. */
 export interface ProbeTrial {
@@ -49,7 +52,7 @@ export async function probe(
       const results = await gradeOnce(deps, profile, baseDir, index, item, answer, latency_ms, signal);
       return { ...aggregate(group, profile.defaults, results), results };
     };
-    const oracle = await grade(oracleOf(item), 0);
+    const oracle = await grade(oracleOf(profile, item), 0);
     const detail = oracle.passed
       ? 'the answer made from `expected` passes'
       : `the answer made from \`expected\` does not pass (${reasonOf(oracle.results)}); mend the evaluators, or give the case its right answer as \`metadata.oracle\``;
@@ -63,7 +66,10 @@ export async function probe(
       detail,
       latency_ms: null,
     });
-    const empty = await grade(envelope({ text: '' }), 0);
+    const empty = await grade(
+      answered(profile, item, () => envelope({ text: '' })),
+      0,
+    );
     const verdict = empty.passed
       ? 'an empty answer passes: these evaluators cannot tell a working agent from a broken one'
       : 'an empty answer does not pass';
@@ -101,8 +107,13 @@ async function callAgent(
     const id = newId('prb', deps.clock.now());
     const request = agentRequest({ run_id: id, execution_id: id, attempt_id: id, attempt_number: 1 }, profile, item);
     const started = deps.clock.monotonic();
+    const call: Invoke = (asked) =>
+      agent.invoke(asked, { signal, timeout_ms: profile.defaults.request_timeout_ms, repeat: 1 });
+    const turns = profile.case_groups[item.group]?.session ? turnsOf(item.input, item.expected) : null;
     const answer = deps.plugins.redact(
-      await agent.invoke(request, { signal, timeout_ms: profile.defaults.request_timeout_ms, repeat: 1 }),
+      turns === null || typeof turns === 'string'
+        ? await call(request)
+        : await haveSession(request, turns, deps.clock, call),
     );
     const latency_ms = Math.round(deps.clock.monotonic() - started);
     const common = { trial: 'agent', group, case_id: item.id, latency_ms } as const;
@@ -158,13 +169,43 @@ async function gradeOnce(
     opened.defer(() => evaluator.close());
     evaluators.push({ index, reference, evaluator });
   }
-  return (await evaluate({ deps, claim, item, signal }, answer, latency_ms, evaluators, [])).map(
-    (graded) => graded.result,
-  );
+  return (
+    await evaluate(
+      { deps, context: { group: groupIn(profile) }, claim, item, signal },
+      answer,
+      latency_ms,
+      evaluators,
+      [],
+    )
+  ).map((graded) => graded.result);
+}
+
+function groupIn(profile: Profile): (index: number) => CaseGroup {
+  return (index) => {
+    const found = profile.case_groups[index];
+    if (found === undefined) throw new ProctorError('invalid_profile', `there is no case group ${index}`);
+    return found;
+  };
+}
+
+/** The answer that must pass of a case, each turn by itself where it is a session. */
+function oracleOf(profile: Profile, item: PlannedCase): Envelope {
+  return answered(profile, item, (turn) => rightAnswer(turn));
+}
+
+/** An answer to a case made by turns where it is a session. */
+function answered(
+  profile: Profile,
+  item: PlannedCase,
+  make: (asked: Pick<PlannedCase, 'expected' | 'metadata'>) => Envelope,
+): Envelope {
+  const turns = profile.case_groups[item.group]?.session ? turnsOf(item.input, item.expected) : null;
+  if (turns === null || typeof turns === 'string') return make(item);
+  return sessionEnvelope(turns.map(({ expected }) => ({ envelope: make({ expected, metadata: {} }), latency_ms: 0 })));
 }
 
 /** The answer that must pass: the case's `metadata.oracle`, else what `expected` says, in every place an evaluator may look. */
-function oracleOf(item: PlannedCase): Envelope {
+function rightAnswer(item: Pick<PlannedCase, 'expected' | 'metadata'>): Envelope {
   const right = Object.hasOwn(item.metadata, 'oracle') ? item.metadata['oracle'] : item.expected;
   if (typeof right === 'string') return envelope({ text: right, usage: NOTHING_USED });
   if (typeof right !== 'object' || right === null)

@@ -3,10 +3,10 @@ import type { Plugins } from '../contract/ports.ts';
 import { type Diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Profile } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
-import type { RunReaders, RunRow } from '../contract/store.ts';
+import type { RunRow, Store } from '../contract/store.ts';
 import { groupOf } from '../core/group.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import { comparable } from './baseline.ts';
+import { comparable, freezeBaseline } from './baseline.ts';
 import { frozenPlan, type Plan } from './plan.ts';
 import { PlanWriter } from './plan-writer.ts';
 import { codeOf } from './recorded.ts';
@@ -25,11 +25,11 @@ export interface Regrading {
  * gate of the profile given. The old run is not touched.
  */
 export async function planRegrade(
-  deps: { readonly store: RunReaders; readonly artifacts: ArtifactStore; readonly plugins: Plugins },
+  deps: { readonly store: Store; readonly artifacts: ArtifactStore; readonly plugins: Plugins },
   run: RunRow,
   regrading: Regrading | null,
 ): Promise<{ readonly plan: Plan; readonly base_dir: string }> {
-  const old = await readSnapshot(deps.store, comparable(run));
+  const old = await readSnapshot(deps.store, comparable(run, 'can be graded anew'));
   refuseWithout(old, run);
   const given = regrading?.profile ?? old.profile;
   const base_dir = regrading?.base_dir ?? run.base_dir;
@@ -46,11 +46,12 @@ export async function planRegrade(
     throw new ProctorError('invalid_input', `${run.run_id} cannot be graded by this profile; nothing was created`, {
       diagnostics: problems,
     });
+  const baseline = regrading === null ? (old.baseline ?? null) : await freezeBaseline(deps, profile);
   const plan = frozenPlan({
     profile,
     dataset: { ...old.dataset, plan_digest: await writer.end() },
     code: await codeOf(deps.plugins, profile, base_dir),
-    ...(regrading === null && old.baseline !== undefined ? { baseline: old.baseline } : {}),
+    ...(baseline === null ? {} : { baseline }),
     regrade_of: {
       run_id: run.run_id,
       content_digest: run.content_digest ?? '',

@@ -3,7 +3,14 @@ import type { Claim, Fence, RunRow } from '../contract/store.ts';
 import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { thisProcess } from '../lib/host.ts';
 import { newId } from '../lib/id.ts';
-import { type AttemptDeps, cancelledEnding, type Ending, executeAttempt, LeaseLost } from './attempt.ts';
+import {
+  type AttemptDeps,
+  type AttemptTaken,
+  cancelledEnding,
+  type Ending,
+  executeAttempt,
+  LeaseLost,
+} from './attempt.ts';
 import { keepHouse } from './housekeeping.ts';
 import { RunContext } from './run-context.ts';
 import { ClaimAhead, Slots } from './slots.ts';
@@ -32,7 +39,7 @@ const WRITES_AHEAD = 256; // writes that may wait for their commit before no mor
 class RunCancelled extends Error {}
 class Draining extends Error {}
 
-/** One life of a worker: claims, executes, writes under the fence, keeps the house, and leaves nothing behind when it drains. */
+/** One life of a worker: claims, executes, writes under the fence, keeps the house, leaves nothing behind when it drains. */
 export class Worker {
   readonly session_id: string;
   readonly #deps: AttemptDeps;
@@ -173,28 +180,29 @@ export class Worker {
     const key = `${claim.run_id}/${claim.ordinal}/${claim.attempt}`;
     const context = this.#contexts.get(claim.run_id);
     const control = new AbortController();
+    const taken: AttemptTaken = {};
     this.#held.set(key, { claim, control });
     try {
       if (context === undefined) throw new Error(`run ${claim.run_id} is not open here`);
-      const ending = await this.#execute(context, claim, control);
+      const ending = await this.#execute(context, claim, control, taken);
       this.#held.delete(key); // from here on the slot is free: the claim that fills it shares the write's commit
       await this.#write(() =>
         ending.type === 'complete' ? store.complete(ending.completion) : store.fail(ending.retry),
       );
     } catch (error) {
       this.#held.delete(key);
-      if (error instanceof RunCancelled) await this.#write(() => store.complete(cancelledEnding(claim)));
-      else if (error instanceof Draining) await this.#write(() => store.release(claim));
+      if (error instanceof RunCancelled) await this.#write(() => store.complete(cancelledEnding(claim, taken)));
+      else if (error instanceof Draining) await this.#write(() => store.release(claim, taken.spend));
       else if (!(error instanceof LeaseLost)) this.#fail(error);
     }
     this.#wake();
   }
 
-  async #execute(context: RunContext, claim: Claim, control: AbortController): Promise<Ending> {
+  async #execute(context: RunContext, claim: Claim, control: AbortController, taken: AttemptTaken): Promise<Ending> {
     await this.#slots.take(claim.run_id, context.concurrency, control.signal);
     const started = this.#deps.clock.monotonic();
     try {
-      return await executeAttempt(this.#deps, context, claim, control);
+      return await executeAttempt(this.#deps, context, claim, control, taken);
     } finally {
       this.#ahead.worked(this.#deps.clock.monotonic() - started);
       this.#slots.leave(claim.run_id);
@@ -234,9 +242,8 @@ export class Worker {
 
   /** True when the runs that were asked for have all ended; a worker without a list goes on for ever. */
   async #ended(): Promise<boolean> {
-    if (this.#options.run_ids === null) return false;
     const active = await this.#deps.store.activeRuns();
-    return this.#options.run_ids.every((id) => !active.some((run) => run.run_id === id));
+    return this.#options.run_ids?.every((id) => !active.some((run) => run.run_id === id)) ?? false;
   }
 
   /** Lets the attempts in hand finish within the drain time, then gives the rest back. */

@@ -123,7 +123,14 @@ const ALTERATIONS: readonly (readonly [what: string, sql: string])[] = [
     'a second run',
     "create temp table another as select * from run; update another set run_no = 2, run_id = 'run_other'; insert into run select * from another",
   ],
-  ['rows of no run', "insert into run_stat values (7, 'completed', 1)"],
+  [
+    'rows of no run',
+    'insert into event select position + 1000, 7, seq, type, at, ordinal, attempt, body, hash from event limit 1',
+  ],
+  ['a counter', "insert into run_stat values (1, 'cost_micro_usd', 777)"],
+  ['a blessing', "insert into blessing values (1, 'known', 1, 'human:me', 0)"],
+  ['a host', "update worker_session set host = 'elsewhere'"],
+  ['the last instant', 'update meta set value = 5'],
   ['a view in place of a table', 'alter table result rename to result_; create view result as select * from result_'],
   ['a trigger', 'create trigger t after insert on run begin select 1; end'],
 ];
@@ -166,6 +173,19 @@ test('a damaged byte is found wherever it changes anything that is read, and nev
     else found += 1;
   }
   expect(found).toBeGreaterThan(5);
+});
+
+test('a key that is none is not the bundle’s fault', async () => {
+  await copyFile(at('run.proctor'), at('elsewhere/moved.proctor'));
+  for (const key of ['../key.pem', '../profile.json']) {
+    const done = await proctor(at('elsewhere'), ['verify', 'moved.proctor', '--key', key]);
+    if (key.endsWith('json')) expect(done).toMatchObject({ code: 2 });
+    else expect(done.code).toBe(0); // a private key tells the public one
+  }
+  const folderOut = await proctor(folder.path, ['export', 'last', '--format', 'bundle', '--out', 'elsewhere']);
+  expect(folderOut).toMatchObject({ code: 2 });
+  expect(folderOut.stderr).toContain('EISDIR');
+  expect((await proctor(folder.path, ['verify', 'nofile.proctor'])).stderr).toContain('is no bundle, and no run');
 });
 
 test('a run that differs from its evidence is not exported; a key that is none is told', async () => {

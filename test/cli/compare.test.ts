@@ -63,7 +63,8 @@ test('cases whose content changed are not compared, and runs without a common ca
   expect(compared).toMatchObject({ policy: { test: 'paired_bootstrap' }, regressed: 4 });
   // Four cases cannot show more than the flip of four signs: 2^(1−4)
   expect(compared.metrics[0].p_value).toBe(0.125);
-  expect(compared.outcome).toBe('no_regression');
+  expect(compared).toMatchObject({ outcome: 'not_comparable' });
+  expect(compared.reason).toContain('4 cases or clusters cannot show a regression at alpha 0.05, which takes 6');
 
   const { readFile, writeFile } = await import('node:fs/promises');
   const cases = await readFile(`${at}/cases.jsonl`, 'utf8');
@@ -95,6 +96,13 @@ test('a gate with a baseline: inconclusive until a run is blessed, then it passe
   expect(third).toMatchObject({ gate_status: 'fail', baseline: { regressed: 2, outcome: 'regression' } });
   expect(String(third['reason'])).toContain('2 of 12 cases regressed');
   for (const run of [first, second, third]) expect((await proctor(at, ['verify', run.run_id])).code).toBe(0);
+
+  // The same run key attaches to the run that is there, whatever was blessed since.
+  const keyed = async () =>
+    JSON.parse((await proctor(at, ['run', 'profile.json', '--run-key', 'k1', '--json', '--quiet'])).stdout);
+  const created = await keyed();
+  await proctor(at, ['bless', created.run_id]);
+  expect(await keyed()).toMatchObject({ run_id: created.run_id });
 
   const named = { gate: { baseline: { run: 'no-such-run' } } };
   const { writeExamination } = await import('../support/examined.ts');

@@ -216,3 +216,36 @@ test('calibrate measures how far a judge agrees with people', async () => {
     ).code,
   ).toBe(1);
 });
+
+test('a key that an endpoint quotes in its refusal is nowhere in the store; what came to nothing is paid for all the same', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(({ authorization, model }) =>
+    model === 'refuses' ? { status: 401, message: `bad key ${authorization}` } : 'garbage',
+  );
+  await run(folder.path, { judges: [openai(server.url, 'refuses')] }, 1);
+  const store = await readFile(path.join(folder.path, '.proctor/proctor.db'));
+  expect(store.includes('key-of-the-judge')).toBe(false);
+  expect((await proctor(folder.path, ['show', 'last'])).stdout).toContain('[secret JUDGE_KEY]');
+
+  const price = { input_per_mtok_usd: 100, output_per_mtok_usd: 500 }; // 20,000 micro-USD a call
+  const profile = { limits: { concurrency: 1, run: { cost_usd: 0.05 }, unpriced: 'allow' } };
+  server.asked.length = 0;
+  const { document } = await run(folder.path, { judges: [{ ...openai(server.url), price }], profile }, 5);
+  expect(document.spent.cost_micro_usd).toBe(20_000 * server.asked.length);
+  expect(server.asked.length).toBeLessThanOrEqual(4);
+  expect(document).toMatchObject({ stopped: { reason: 'budget' } });
+});
+
+test('a limit on cost wants a price of the judge too; endpoints at metadata addresses are refused', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const evaluator = { ref: 'judge@1', config: { judges: [openai('https://models.example/v1')], criteria: CRITERIA } };
+  await writeExamination(at, {
+    cases: 1,
+    profile: { case_groups: [{ id: 'all', evaluators: [evaluator] }], limits: { run: { cost_usd: 1 } } },
+  });
+  const checked = await proctor(at, ['check', 'profile.json'], { JUDGE_KEY: 'x' });
+  expect(checked.stderr).toContain('this judge has no price');
+  const metadata = await run(at, { judges: [openai('https://169.254.169.254/v1')] }, 1);
+  expect(metadata.executions[0]?.evaluator_results[0]?.reason).toContain('address_refused');
+});

@@ -156,3 +156,52 @@ test('a gate that is decided early stops the run, by a prefix that is the same i
   await writeExamination(at, { cases: 3, profile, cluster: (number) => `k${number % 2}` });
   expect((await proctor(at, ['run', 'profile.json'])).stderr).toContain('not independent');
 });
+
+test('calls that end without an answer, and interrupted ones, are spent too', { timeout: 60_000 }, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const limits = { concurrency: 4, execution: { time_ms: 200, cost_usd: 0.01 }, run: { cost_usd: 0.05 } };
+  await writeExamination(at, { cases: 40, profile: { ...PRICE, limits } });
+  await writeFile(
+    path.join(at, 'agent.mjs'),
+    'export const answer = () => new Promise(() => setTimeout(() => {}, 1e6));\n',
+  );
+  const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(run).toMatchObject({ stopped: { reason: 'budget' }, attempts: 5, spent: { cost_micro_usd: 50_000 } });
+
+  await writeFile(path.join(at, 'agent.mjs'), "export const answer = () => ({ text: 'yes' });\n");
+  const blind = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(blind.faults).toMatchObject({ agent: expect.any(Number) });
+  const [first] = (await proctor(at, ['show', 'last', '--executions', '--failed', '--json'])).stdout.split('\n');
+  expect(JSON.parse(first ?? '')).toMatchObject({ reason: 'usage_missing' });
+});
+
+test('an early stop reads as what it is: nothing failed that was not made, and JUnit counts what it lists', {
+  timeout: 60_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const profile = {
+    early_stop: 'decided',
+    limits: { concurrency: 4 },
+    gate: { all: [{ metric: 'pass_rate', min: 0.7, confidence: 0.8 }] },
+  };
+  const run = (await examine(at, { cases: 400, profile })) as unknown as RunDocument;
+  expect(run).toMatchObject({ gate_status: 'pass', stopped: { reason: 'early_stop' } });
+  expect((await proctor(at, ['show', 'last'])).stdout).not.toContain('not passed');
+  const junit = (await proctor(at, ['export', 'last', '--format', 'junit'])).stdout;
+  const suite = /<testsuite name="known" tests="(\d+)" failures="(\d+)" errors="(\d+)" skipped="(\d+)"/
+    .exec(junit)
+    ?.slice(1)
+    .map(Number);
+  expect(suite).toEqual([junit.split('<testcase').length - 2, 0, 0, junit.split('<skipped').length - 1]);
+  expect((await proctor(at, ['export', 'last', '--format', 'annotations'])).stdout.trim().split('\n')).toHaveLength(1);
+  expect((await proctor(at, ['run', 'profile.json', '--failed-of', 'last'])).stderr).toContain('every case');
+  // Compared is what the verdict is about, whatever was in flight.
+  const again = await examine(at, { cases: 400, profile });
+  const compared = JSON.parse((await proctor(at, ['compare', run.run_id, again.run_id, '--json'])).stdout);
+  expect(compared.pairing).toMatchObject({
+    baseline_cases: run.stopped?.after_cases,
+    candidate_cases: run.stopped?.after_cases,
+  });
+});

@@ -98,3 +98,22 @@ test('failures stay what they were and cost no retries; what cannot be graded an
   expect(unkept).toMatchObject({ code: 2 });
   expect(unkept.stderr).toContain('failures_only');
 });
+
+test('regrading by a profile with a baseline compares with it; a secret that is missing is told before the run', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const old = await examine(at, { cases: 10, wrong: [1] });
+  await proctor(at, ['bless', old.run_id]);
+  const profile = JSON.parse(await readFile(path.join(at, 'profile.json'), 'utf8')) as Record<string, unknown>;
+  await writeFile(path.join(at, 'gated.json'), JSON.stringify({ ...profile, gate: { baseline: {} } }));
+  const run = JSON.parse(
+    (await proctor(at, ['regrade', old.run_id, '--profile', 'gated.json', '--json', '--quiet'])).stdout,
+  ) as RunDocument;
+  expect(run).toMatchObject({ gate_status: 'pass', baseline: { pairing: { paired: 10 }, regressed: 0 } });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference as a profile writes it
+  const webhooks = [{ url: 'https://hooks.example/', secret: '${secret:MISSING}' }];
+  await writeFile(path.join(at, 'hooked.json'), JSON.stringify({ ...profile, webhooks }));
+  const refused = await proctor(at, ['regrade', old.run_id, '--profile', 'hooked.json']);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain('MISSING');
+});

@@ -260,3 +260,16 @@ test('a receiver that never answers or dies in the middle is tried again, and th
   expect(await deliveries(at)).toMatchObject([{ status: 'published', attempts: 3 }]);
   expect(receiver.received.map((received) => verified(received).data['run_id'])).toEqual([first.run_id]);
 });
+
+test('an endpoint that asked to be left alone is, by runs that end later too', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await using receiver = await startReceiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
+  await examine(at, { cases: 1, profile: profileOf(receiver.url) }, { HOOK });
+  expect(receiver.received).toHaveLength(1);
+  await examine(at, { cases: 1, profile: profileOf(receiver.url) }, { HOOK });
+  expect(receiver.received).toHaveLength(1);
+  const [waiting] = await deliveries(at);
+  expect(waiting).toMatchObject({ status: 'pending', attempts: 0 });
+  expect(Date.parse(waiting?.next_at ?? '') - Date.now()).toBeGreaterThan(3_500_000);
+});

@@ -6,9 +6,9 @@ import type { CaseSummary } from '../../src/core/case-summary.ts';
 import { EarlyStop } from '../../src/core/early-stop.ts';
 import { seededRandom, seedOf } from '../../src/core/statistics/index.ts';
 
-function gateOf(min: number, more: object = {}): Pick<Profile, 'gate'> {
+function gateOf(min: number, more: object = {}): Pick<Profile, 'gate' | 'repeats'> {
   const condition = { metric: 'pass_rate', k: null, bound: 'lower', confidence: 0.95, min, max: null } as const;
-  return { gate: { min_cases: 0, max_infra_rate: 0.05, all: [condition], baseline: null, ...more } };
+  return { repeats: 1, gate: { min_cases: 0, max_infra_rate: 0.05, all: [condition], baseline: null, ...more } };
 }
 
 function caseOf(passed: boolean, graded = 1): CaseSummary {
@@ -45,9 +45,22 @@ describe('early stop', () => {
     while (fast.add(caseOf(false)) === null);
     expect(fast.decision).toMatchObject({ outcome: 'fail', after_cases: n });
     expect(n).toBeLessThan(5);
-    const patient = new EarlyStop(gateOf(0.9, { min_cases: 30 }));
+    const patient = new EarlyStop(gateOf(0.9, { min_cases: 30, max_infra_rate: 1 }));
     for (let index = 0; index < 40; index += 1) patient.add(caseOf(false, index < 10 ? 0 : 1));
     expect(patient.decision).toMatchObject({ outcome: 'fail', after_cases: 40 });
+  });
+
+  test('decides nothing while more of the prefix is broken than the gate allows', () => {
+    const stop = new EarlyStop(gateOf(0.9, { max_infra_rate: 0.03 }));
+    stop.add(caseOf(true, 0));
+    let cases = 1;
+    while (stop.decision === null) {
+      stop.add(caseOf(false));
+      cases += 1;
+    }
+    expect(stop.decision).toMatchObject({ outcome: 'fail', after_cases: cases });
+    expect(1 / cases).toBeLessThanOrEqual(0.03);
+    expect(1 / (cases - 1)).toBeGreaterThan(0.03);
   });
 
   test('of an agent on the bound decides wrongly no more often than its confidence says', () => {
@@ -103,12 +116,14 @@ describe('budgets', () => {
   });
 
   test('leave room for as many executions as the rest of the cap has reserves for; one a session while nothing is known', () => {
-    const budget = { kind: 'tokens', cap: 100, reserve: null, spent: 0, highest: 0 } as const;
+    const budget = { kind: 'tokens', cap: 100, reserve: null, spent: 0, highest: 0, answers: 0 } as const;
     expect(allowance([], 7, 3)).toBe(Number.POSITIVE_INFINITY);
     expect([allowance([budget], 5, 0), allowance([budget], 5, 1)]).toEqual([1, 0]);
-    expect(allowance([{ ...budget, spent: 30, highest: 10 }], 4, 2)).toBe(3);
-    expect(allowance([{ ...budget, spent: 30, highest: 10, reserve: 20 }], 4, 2)).toBe(0);
-    expect(allowance([{ ...budget, spent: 100, highest: 10 }], 0, 0)).toBe(0);
-    expect(allowance([{ ...budget, spent: 91, highest: 10 }], 0, 0)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, spent: 30, highest: 10 }], 4, 2)).toBe(3);
+    expect(allowance([{ ...budget, answers: 3, spent: 30, highest: 10, reserve: 20 }], 4, 2)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, spent: 100, highest: 10 }], 0, 0)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, spent: 91, highest: 10 }], 0, 0)).toBe(0);
+    // Answers that took nothing are knowledge too.
+    expect(allowance([{ ...budget, answers: 3 }], 9, 4)).toBe(Number.POSITIVE_INFINITY);
   });
 });

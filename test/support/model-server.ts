@@ -20,7 +20,9 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 /** Starts it; `answer` gives the text, or a status that is not 200. */
-export async function startModelServer(answer: (asked: Asked) => string | number): Promise<ModelServer> {
+export async function startModelServer(
+  answer: (asked: Asked) => string | number | { readonly status: number; readonly message: string },
+): Promise<ModelServer> {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request)) as Record<string, unknown>;
@@ -35,10 +37,11 @@ export async function startModelServer(answer: (asked: Asked) => string | number
     };
     asked.push(found);
     const given = answer(found);
-    const status = typeof given === 'number' ? given : 200;
+    const status = typeof given === 'number' ? given : typeof given === 'object' ? given.status : 200;
+    const said = typeof given === 'object' ? given.message : 'busy';
     const reply =
-      typeof given === 'number'
-        ? { error: { type: 'overloaded', message: 'busy' } }
+      typeof given !== 'string'
+        ? { error: { type: 'overloaded', message: said } }
         : (anthropic ? message : completion)(found, given);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
   });

@@ -34,6 +34,10 @@ export async function seedStore(path: string): Promise<void> {
   const db = new DatabaseSync(path);
   for (const endpoint of ['https://one.example', 'https://two.example'])
     db.prepare("insert into delivery (outbox_no, endpoint, status, next_at) values (1, ?, 'pending', 0)").run(endpoint);
+  for (const revision of [1, 2])
+    db.prepare(
+      "insert into correction (run_no, revision, ordinal, result, aggregate, verdict, principal, corrected_at, hash) values (1, ?, 0, '{}', '{}', '{}', 'human:me', 0, '')",
+    ).run(revision);
   for (const kind of ['tokens', 'tool_calls'])
     db.prepare('insert into budget (run_no, kind, cap) values (1, ?, 10)').run(kind);
   for (const profile of ['one', 'two'])

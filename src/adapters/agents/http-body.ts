@@ -16,9 +16,19 @@ export function requestBody(endpoint: Pick<Endpoint, 'body' | 'response'>): (req
       ...(model === undefined ? {} : { model }),
       messages: [
         ...(system === undefined ? [] : [{ role: 'system', content: system }]),
+        ...(request.session?.history.flatMap(said) ?? []),
         ...messages(request.case.input),
       ],
     });
+}
+
+/** An earlier turn of the session, as the chat had it. */
+function said({
+  input,
+  text,
+  structured,
+}: NonNullable<AgentRequest['session']>['history'][number]): readonly unknown[] {
+  return [...messages(input), { role: 'assistant', content: text ?? canonicalJson(structured) }];
 }
 
 /** An input that is a list of chat messages is sent as it is; a string or anything else becomes the user's message. */

@@ -90,8 +90,30 @@ async function evaluate(
   input: EvaluatorInput,
   signal: AbortSignal,
 ): Promise<Finding> {
-  refuseOwnModel(options, input);
-  const opinions = await Promise.all(judges.map((model) => opinion(options, model, fallback, input, signal)));
+  const asked: ModelAnswer[] = [];
+  const bill = () => ({
+    cost_micro_usd: summed(asked.map(({ cost_micro_usd }) => cost_micro_usd)),
+    tokens: summed(asked.flatMap(({ input_tokens, output_tokens }) => [input_tokens, output_tokens])),
+  });
+  try {
+    refuseOwnModel(options, input);
+    const opinions = await Promise.all(
+      judges.map((model) => opinion(options, model, fallback, input, signal, (answer) => asked.push(answer))),
+    );
+    return judged(options, opinions, bill());
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    // What came to nothing was paid for all the same.
+    return finding('error', error instanceof Error ? error.message : String(error), { evidence: bill() });
+  }
+}
+
+/** What the judges' opinions come to. */
+function judged(
+  options: Config,
+  opinions: readonly Opinion[],
+  bill: { readonly cost_micro_usd: number; readonly tokens: number },
+): Finding {
   const criteria = options.criteria.map((criterion) => {
     const points = opinions.map(({ grades }) => grades.find(({ id }) => id === criterion.id)?.points ?? 0);
     const apart = (Math.max(...points) - Math.min(...points)) / POINTS;
@@ -111,8 +133,7 @@ async function evaluate(
   return finding(passed ? 'passed' : 'failed', reasonOf(options, opinions, criteria, score, floored), {
     score,
     evidence: {
-      cost_micro_usd: summed(opinions.map(({ answer }) => answer.cost_micro_usd)),
-      tokens: summed(opinions.flatMap(({ answer }) => [answer.input_tokens, answer.output_tokens])),
+      ...bill,
       prompt: `judge/${PROMPT_VERSION}`,
       prompt_digest: promptDigest(options.criteria),
       criteria,
@@ -141,6 +162,7 @@ async function opinion(
   fallback: readonly Model[],
   input: EvaluatorInput,
   signal: AbortSignal,
+  answered: (answer: ModelAnswer) => void,
 ): Promise<Opinion> {
   const problems: string[] = [];
   for (const model of [asked, ...fallback]) {
@@ -153,6 +175,7 @@ async function opinion(
         answer: envelope.structured ?? envelope.text,
       });
       const answer = await model.ask({ ...prompt, schema: answerSchema(options.criteria), signal });
+      answered(answer);
       const grades = parseGrades(answer.text, options.criteria);
       return { model: answer.model, fallback_of: model === asked ? null : asked.config.model, grades, answer };
     } catch (error) {

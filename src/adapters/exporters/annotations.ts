@@ -1,6 +1,7 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
+import { effective } from './effective.ts';
 
 const MOST_SHOWN = 9; // GitHub shows ten annotations of a kind a step: the gate and nine cases
 
@@ -10,16 +11,17 @@ export const annotations: Exporter = {
   summary: 'annotations for GitHub Actions, to be printed by a step',
   extension: 'txt',
   async *write({ run, executions }) {
-    const level = { pass: 'notice', fail: 'error', inconclusive: 'warning', unknown: 'error' }[run.gate_status];
-    const word = run.status === 'completed' ? run.gate_status.toUpperCase() : run.status.toUpperCase();
+    const { gate_status, reason } = effective(run);
+    const level = { pass: 'notice', fail: 'error', inconclusive: 'warning', unknown: 'error' }[gate_status];
+    const word = run.status === 'completed' ? gate_status.toUpperCase() : run.status.toUpperCase();
     const name = `${run.profile.profile_id}: ${run.agent.name} ${run.agent.version}`;
-    yield command(level, `${word} ${name}`, run.reason ?? `the run is ${run.status}`);
+    yield command(level, `${word} ${name}`, reason);
     let shown = 0;
     for await (const execution of executions()) {
       if (shown === MOST_SHOWN) break;
-      if (execution.aggregate?.passed) continue;
+      if (execution.aggregate?.passed || execution.status === 'cancelled') continue;
       shown += 1;
-      yield command(run.gate_status === 'pass' ? 'notice' : 'warning', title(execution), whyNotPassed(execution));
+      yield command(gate_status === 'pass' ? 'notice' : 'warning', title(execution), whyNotPassed(execution));
     }
   },
 };

@@ -45,6 +45,7 @@ function row(values: readonly (string | number | boolean | null)[]): string {
 function cell(value: string | number | boolean | null): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  // Quoted always: where `;` separates, an unquoted text would fall apart into cells of its own.
+  const text = /^[=+\-@\t\r＝＋－＠]/.test(value) ? `'${value}` : value;
+  return `"${text.replaceAll('"', '""')}"`;
 }

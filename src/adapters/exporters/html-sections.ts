@@ -1,13 +1,15 @@
 import type { RunDocument } from '../../contract/documents.ts';
 import type { BaselineResult, ConditionResult } from '../../core/verdict.ts';
+import { effective } from './effective.ts';
 import { escapeHtml as text } from './html-escape.ts';
 
 /** The verdict in one line, and the rule that decided. */
 export function headSection(run: RunDocument): string {
-  const word = run.status === 'completed' ? run.gate_status : run.status;
-  return `<header><p class="verdict ${run.gate_status}">${text(word.toUpperCase())}</p>
+  const { gate_status, reason } = effective(run);
+  const word = run.status === 'completed' ? gate_status : run.status;
+  return `<header><p class="verdict ${gate_status}">${text(word.toUpperCase())}</p>
 <h1>${text(run.agent.name)} <span class="dim">${text(run.agent.version)}</span></h1>
-<p class="reason">${text(run.reason ?? 'no verdict yet')}</p></header>\n`;
+<p class="reason">${text(reason)}</p></header>\n`;
 }
 
 /** The numbers of the run. */

@@ -52,7 +52,7 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
     const score = aggregate?.score ?? null;
     if (score === null) found.unscored += 1;
     else found.bins[Math.min(BINS - 1, Math.floor(score * BINS))]! += 1;
-    if (aggregate?.passed !== true) {
+    if (aggregate?.passed !== true && execution.status !== 'cancelled') {
       found.not_passed += 1;
       if (found.failing.length < MOST_FAILING) found.failing.push(failingOf(execution));
     }

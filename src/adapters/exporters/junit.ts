@@ -1,6 +1,7 @@
 import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
+import { effective } from './effective.ts';
 
 /**
  * JUnit XML in the shape that CI systems read: a suite with the gate as its one test, and a suite with a test an execution. Not passed
@@ -11,12 +12,10 @@ export const junit: Exporter = {
   summary: 'JUnit XML for CI',
   extension: 'xml',
   async *write({ run, executions }) {
-    const faults = run.faults ?? { infrastructure: 0, grader: 0, cancelled: 0 };
-    const errors = (faults.infrastructure ?? 0) + (faults.grader ?? 0);
-    const skipped = faults.cancelled ?? 0;
-    const total =
-      run.executions.completed + run.executions.failed + run.executions.timed_out + run.executions.cancelled;
-    const failures = total - run.passed - errors - skipped;
+    const counts = { passed: 0, failure: 0, error: 0, skipped: 0 };
+    for await (const execution of executions()) counts[elementOf(execution)] += 1;
+    const { failure: failures, error: errors, skipped } = counts;
+    const total = counts.passed + failures + errors + skipped;
     const gate = gateResult(run);
     yield '<?xml version="1.0" encoding="UTF-8"?>\n';
     yield `<testsuites${attributes({
@@ -39,9 +38,9 @@ interface Outcome {
 }
 
 function gateResult(run: RunDocument): Outcome {
-  const message = run.reason ?? `the run is ${run.status}`;
-  if (run.gate_status === 'pass') return { kind: 'passed', message };
-  return { kind: run.gate_status === 'fail' ? 'failure' : 'error', message };
+  const { gate_status, reason: message } = effective(run);
+  if (gate_status === 'pass') return { kind: 'passed', message };
+  return { kind: gate_status === 'fail' ? 'failure' : 'error', message };
 }
 
 function gateSuite(run: RunDocument, { kind, message }: Outcome): string {
@@ -69,14 +68,21 @@ ${lines.join('')}    </properties>
   </testsuite>\n`;
 }
 
+/** Which element an execution is: counted and written by the same rule. */
+function elementOf({ status, fault, aggregate }: ExecutionDocument): 'passed' | 'failure' | 'error' | 'skipped' {
+  if (aggregate?.passed) return 'passed';
+  if (!['completed', 'failed', 'timed_out'].includes(status)) return 'skipped';
+  return fault === 'infrastructure' || fault === 'grader' ? 'error' : 'failure';
+}
+
 function testcase(run: RunDocument, execution: ExecutionDocument): string {
-  const { case_id, repeat, status, fault, aggregate } = execution;
+  const { case_id, repeat, fault } = execution;
   const name = run.repeats > 1 ? `${case_id} #${repeat}` : case_id;
   const head = `    <testcase${attributes({ classname: run.profile.profile_id, name, time: seconds(execution.latency_ms) })}`;
-  if (aggregate?.passed) return `${head}/>\n`;
+  const kind = elementOf(execution);
+  if (kind === 'passed') return `${head}/>\n`;
   const message = whyNotPassed(execution);
-  if (status === 'cancelled') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
-  const kind = fault === 'infrastructure' || fault === 'grader' ? 'error' : 'failure';
+  if (kind === 'skipped') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
   const type = fault ?? 'not_passed';
   const findings = execution.evaluator_results
     .filter((result) => result.status !== 'passed')

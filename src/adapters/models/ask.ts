@@ -1,7 +1,12 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { ProctorError } from '../../contract/problem.ts';
 import { namesLoopback } from '../transport/address-policy.ts';
+import { openHttpClient } from '../transport/http-client.ts';
 import type { ModelConfig } from './model-config.ts';
+
+const CONNECTIONS = 16;
+const MOST_MS = 600_000; // whoever asks has a time limit of their own
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** One question to a model: fixed texts, and the JSON Schema of the answer. */
 export interface ModelQuestion {
@@ -69,7 +74,7 @@ export function openModel(config: ModelConfig, resolve: (text: string) => string
 }
 
 async function load(config: ModelConfig, apiKey: string | undefined): Promise<LanguageModelV4> {
-  const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'error' });
+  const fetchHere = boundedFetch(new URL(config.base_url).hostname);
   const settings = { baseURL: config.base_url, fetch: fetchHere, ...(apiKey === undefined ? {} : { apiKey }) };
   if (config.provider === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
@@ -79,6 +84,28 @@ async function load(config: ModelConfig, apiKey: string | undefined): Promise<La
   return createOpenAICompatible({ name: 'judge', supportsStructuredOutputs: true, ...settings }).chatModel(
     config.model,
   );
+}
+
+/** `fetch` over the bounded client: addresses by policy at the moment they are connected to, no redirects, an answer of bounded size. */
+function boundedFetch(host: string): typeof fetch {
+  const client = openHttpClient({ authored_host: host, connections: CONNECTIONS });
+  return async (input, init) => {
+    const outcome = await client.request({
+      url: new URL(String(input)),
+      method: init?.method ?? 'POST',
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      body: typeof init?.body === 'string' ? init.body : null,
+      timeout_ms: MOST_MS,
+      max_body_bytes: MOST_BYTES,
+      signal: init?.signal ?? new AbortController().signal,
+    });
+    if (outcome.type === 'error') throw new Error(`${outcome.code}: ${outcome.message}`);
+    const empty = outcome.status === 204 || outcome.status === 304;
+    return new Response(empty ? null : new Uint8Array(outcome.body), {
+      status: outcome.status,
+      headers: outcome.headers,
+    });
+  };
 }
 
 function costOf({ price }: ModelConfig, input: number | null, output: number | null): number | null {

@@ -10,6 +10,8 @@ import type { Command } from '../context.ts';
 import { cut, number, percent, table, usd } from '../format.ts';
 import { type Output, printable } from '../output.ts';
 
+const MOST_FAILED = 0.1; // of the items
+
 interface CalibrateOptions {
   readonly profile: string;
   readonly set: string;
@@ -31,12 +33,29 @@ export const calibrate: Command<CalibrateOptions> = async (context, options) => 
       { ref: reference.ref, dimension: reference.dimension, ...found },
       context.output.json ? '' : text(found, reference, context.output),
     );
-    const alpha = found.agreement.krippendorff_alpha ?? 0;
-    return options.leastAlpha !== undefined && alpha < options.leastAlpha ? 1 : 0;
+    return options.leastAlpha === undefined ? 0 : gate(found, options.leastAlpha, context.output);
   } finally {
     await evaluator.close();
   }
 };
+
+/** Exit code of a judge that is gated: 1 below the least alpha, 5 where too little was graded to say. */
+function gate({ items, failed, agreement }: Calibration, least: number, output: Output): number {
+  const alpha = agreement.krippendorff_alpha;
+  if (failed > MOST_FAILED * items) {
+    output.note(`proctor: ${failed} of ${items} items could not be graded: the rest says too little`);
+    return 5;
+  }
+  if (alpha === null) {
+    output.note(
+      'proctor: alpha is not defined, because every grade is the same: calibrate with answers of different worth',
+    );
+    return 5;
+  }
+  if (alpha >= least) return 0;
+  output.note(`proctor: alpha ${alpha.toFixed(3)} is below ${least}`);
+  return 1;
+}
 
 function judgeOf({ case_groups }: Profile, dimension: string | null): EvaluatorReference {
   const all = case_groups.flatMap((group) => group.evaluators);

@@ -22,6 +22,7 @@ export const regrade: Command<RegradeOptions> = async (context, options) => {
     if (!ProctorError.is(error) || loaded === null) throw error;
     throw new ProctorError(error.code, error.message, { cause: error, diagnostics: loaded.locate(error.diagnostics) });
   });
+  for (const webhook of plan.snapshot.profile.webhooks) app.webhooks.check(webhook);
   const { run_id } = await createRun(app, plan, {
     run_key: null,
     base_dir,

@@ -6,6 +6,7 @@ import { freezeBaseline } from '../../engine/baseline.ts';
 import { estimate } from '../../engine/estimate.ts';
 import { preflight } from '../../engine/preflight.ts';
 import { createRun, findRun } from '../../engine/run.ts';
+import { readSnapshot } from '../../engine/run-context.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
 import { planText } from '../plan-text.ts';
@@ -26,7 +27,12 @@ export const run: Command<RunOptions> = async (context, options) => {
   const signal = new AbortController().signal;
   const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, {
     cases,
-    baselineOf: (profile) => freezeBaseline(app, profile),
+    baselineOf: async (profile) => {
+      // A run that is there already keeps the baseline that it was created with, whatever was blessed since.
+      const known = options.runKey === undefined ? null : await app.store.runByKey(options.runKey);
+      if (known !== null) return (await readSnapshot(app.store, known)).baseline ?? null;
+      return await freezeBaseline(app, profile);
+    },
   });
   if (options.plan) {
     const expected = await estimate(app.store, plan, options.concurrency ?? null);
@@ -77,7 +83,7 @@ async function casesNotPassed(app: App, runId: string): Promise<string[]> {
   const ids = new Set<string>();
   for (let after: number | null = -1; after !== null; ) {
     const rows: ExecutionRow[] = await app.store.executionsNotPassed(before.run_id, { after, limit: PAGE });
-    for (const row of rows) ids.add(row.case_id);
+    for (const row of rows) if (before.stop_reason !== 'early_stop' || row.status !== 'cancelled') ids.add(row.case_id);
     after = rows.at(-1)?.ordinal ?? null;
   }
   if (ids.size === 0)

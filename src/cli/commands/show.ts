@@ -1,6 +1,8 @@
+import type { App } from '../../app.ts';
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { RunRow } from '../../contract/store.ts';
+import type { Verdict } from '../../core/verdict.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
@@ -26,8 +28,14 @@ export const show: Command<ShowOptions> = async (context, options) => {
     await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
   else if (options.verdict) showVerdict(context, run);
   else await printRun(context, app, run.run_id);
-  return options.gate ? exitCodeOf(run) : 0;
+  return options.gate ? exitCodeOf({ ...run, gate_status: await gateStatus(app, run) }) : 0;
 };
+
+/** The gate with what people corrected, where they did. */
+async function gateStatus({ store }: App, run: RunRow): Promise<RunRow['gate_status']> {
+  const last = (await store.corrections(run.run_id)).at(-1);
+  return last === undefined ? run.gate_status : (JSON.parse(last.verdict) as Verdict).gate_status;
+}
 
 /** The verdict document byte for byte (`verdict.json`), for comparison with another run's or machine's. */
 function showVerdict({ output }: CommandContext, run: RunRow): void {
@@ -71,6 +79,11 @@ function whole(execution: ExecutionDocument, output: Output): string {
         : output.style('red', result.status === 'skipped' ? '-' : '✗');
     return `  ${mark} ${result.ref} ${output.style('dim', `${result.dimension}${result.blocking ? ', blocking' : ''}`)}  ${result.score ?? ''} ${printable(result.reason ?? result.status)}`;
   });
+  if (execution.corrected !== null)
+    for (const { index, status, reason } of execution.corrected.results)
+      results.push(
+        `  ${output.style('yellow', '✎')} evaluator ${index} ${status} by ${printable(execution.corrected.corrected_by)}: ${printable(reason ?? '')}`,
+      );
   const answer =
     execution.output === null
       ? null

@@ -22,7 +22,13 @@ export const verify: Command<VerifyOptions> = async (context, options) => {
   if (options.key !== undefined)
     throw new ProctorError('usage', `--key is for a signed bundle, and \`${options.run}\` is no bundle`);
   await using app = await context.openApp({ existing: true });
-  const run = await findRun(app.store, options.run);
+  const run = await findRun(app.store, options.run).catch((error: unknown) => {
+    if (!ProctorError.is(error) || error.code !== 'not_found' || !/[./]/.test(options.run)) throw error;
+    throw new ProctorError(
+      'not_found',
+      `\`${options.run}\` is no bundle, and no run of that name is in \`${app.places.store}\``,
+    );
+  });
   const found = await verifyRun(app, run, options.expect ?? null);
   context.output.result(found, text(found, context.output));
   return found.ok ? 0 : 1;

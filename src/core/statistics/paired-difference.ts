@@ -1,8 +1,9 @@
 import { MOST_UNITS_RESAMPLED, NO_WIDTH } from './bootstrap-interval.ts';
-import { type Clusters, clusterCodes } from './clusters.ts';
+import { type ClusterCodes, type Clusters, clusterCodes } from './clusters.ts';
 import { normalQuantile, twoSidedQuantile } from './normal-quantile.ts';
 import { twoSidedP } from './normal-tail.ts';
 import { type BootstrapOptions, percentiles, resampledMeans } from './resample.ts';
+import { signFlipP } from './sign-flip.ts';
 import { clusteredStandardError, meanStandardError } from './standard-error.ts';
 import { mean, type Numbers } from './sum.ts';
 import type { Interval } from './wilson.ts';
@@ -20,11 +21,13 @@ export interface PairedDifference {
 }
 
 const POWER = 0.8;
+const MOST_FLIPPED = 1_000; // units; beyond, the bootstrap holds its level
 
 /**
  * Paired comparison of values in [0, 1]: `differences` are new − old, one a case. Percentile bootstrap over cases (or clusters); above
  * `MOST_UNITS_RESAMPLED` units by the normal approximation. The p-value inverts the percentile interval, 2·(1 + resamples at or beyond
- * 0)/(resamples + 1), and is never below 2^(1−units), which no test that flips signs could go under. Where all units agree the interval
+ * 0)/(resamples + 1); up to 1,000 units it is never below that of the sign-flip test, because a bootstrap of few units finds too much, and never
+ * below 2^(1−units). Where all units agree the interval
  * leaves room for the share of other units that so many could have missed (Wilson's upper bound of 0 in n). Null for no cases.
  */
 export function pairedDifference(
@@ -53,6 +56,8 @@ export function pairedDifference(
     const means = resampledMeans(differences, coded, options);
     interval = percentiles(means, options.confidence);
     p_value = means.length === 1 ? (centre === 0 ? 1 : floor) : inverted(means, centre);
+    if (units <= MOST_FLIPPED)
+      p_value = Math.max(p_value, signFlipP(unitSums(differences, coded), `${options.seed.slice(24)}${options.seed}`));
   }
   if (interval[1] - interval[0] <= NO_WIDTH) {
     const square = twoSidedQuantile(options.confidence) ** 2;
@@ -75,6 +80,14 @@ export function pairedDifference(
  */
 export function minimalDetectableEffect(standardError: number, alpha: number, power: number): number {
   return (twoSidedQuantile(1 - alpha) + normalQuantile(power)) * standardError;
+}
+
+/** The sum of the differences of every unit. */
+function unitSums(differences: Numbers, coded: ClusterCodes | null): number[] {
+  if (coded === null) return [...differences];
+  const sums = new Array<number>(coded.count).fill(0);
+  for (let index = 0; index < differences.length; index += 1) sums[coded.codes[index]!]! += differences[index]!;
+  return sums;
 }
 
 function inverted(sorted: Float64Array, centre: number): number {

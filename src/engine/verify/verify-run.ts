@@ -5,6 +5,7 @@ import type { RunReaders, RunRow } from '../../contract/store.ts';
 import { budgetsOf } from '../../core/budget.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
+import { checkCorrections } from './check-corrections.ts';
 import { checkEvents } from './check-events.ts';
 import { checkLate } from './check-late.ts';
 import { checkRows } from './check-rows.ts';
@@ -93,6 +94,10 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
       differences.same('budget', run_id, 'the budgets of the profile', canonicalJson(frozen), canonicalJson(caps));
     });
   }
+  if (snapshot !== null)
+    await differences.step('correction', run_id, () =>
+      checkCorrections(deps, run, snapshot, told.corrections, differences),
+    );
   await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
   if (expect !== null) differences.same('run', run_id, 'the evidence root that was expected', expect, evidence_root);
   return {

@@ -1,5 +1,5 @@
 import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
-import type { Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
+import type { AttemptSpend, Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import { attemptSeal, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { charge } from './budgets.ts';
@@ -64,10 +64,11 @@ where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status
   return 'written';
 }
 
-/** Gives the execution back uncharged: attempt `cancelled`, reason `released`. */
-export function release(tx: Transaction, keys: Keys, fence: Fence): WriteResult {
+/** Gives the execution back, not charged against its attempts (what it took is spent): attempt `cancelled`, reason `released`. */
+export function release(tx: Transaction, keys: Keys, fence: Fence, spend?: AttemptSpend): WriteResult {
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';
+  if (spend !== undefined) charge(tx, keys, at.run_no, spend);
   closeAttempt(tx, at, { status: 'cancelled', reason: 'released', fault: 'cancelled' });
   tx.event({
     ...at,

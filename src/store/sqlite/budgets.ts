@@ -24,7 +24,7 @@ export function budgets(connection: Connection, keys: Keys, runId: string): Budg
 
 function rows(connection: Connection, runNo: number): Omit<BudgetState, 'spent'>[] {
   return connection.all<Omit<BudgetState, 'spent'> & Record<string, unknown>>(
-    'select kind, cap, reserve, highest from budget where run_no = ? order by kind',
+    'select kind, cap, reserve, highest, answers from budget where run_no = ? order by kind',
     runNo,
   );
 }
@@ -45,8 +45,13 @@ export function charge(tx: Transaction, keys: Keys, runNo: number, spend: Attemp
     const graded = spend.evaluators[kind];
     const taken = asked === null && state !== undefined ? Math.max(graded, reserveOf(state)) : (asked ?? 0) + graded;
     if (taken > 0) tx.count(runNo, kind, taken);
-    if (state !== undefined && asked !== null && taken > state.highest)
-      tx.connection.run('update budget set highest = ? where run_no = ? and kind = ?', taken, runNo, kind);
+    if (state !== undefined && spend.agent !== null)
+      tx.connection.run(
+        'update budget set highest = max(highest, ?), answers = answers + 1 where run_no = ? and kind = ?',
+        asked === null ? 0 : taken,
+        runNo,
+        kind,
+      );
   }
 }
 

@@ -99,25 +99,35 @@ function pageProblems(connection: Connection): string[] {
   return found.length === 1 && found[0] === 'ok' ? [] : found.map((line) => `the file is damaged: ${line}`);
 }
 
+/** Tables with rows of the run. */
+const OWNED = [
+  'execution',
+  'attempt',
+  'evidence',
+  'result',
+  'event',
+  'late_evidence',
+  'outbox',
+  'run_head',
+  'budget',
+  'correction',
+];
+/** Tables with rows that are checked by themselves. */
+const HELD = ['run', 'snapshot', 'worker_session', 'artifact', 'bundle', 'meta'];
+
 /** Rows that belong to no run of the bundle, and tables that a bundle has no rows in. */
 function strayRows(connection: Connection): string[] {
   const count = (sql: string) => connection.get<{ n: number }>(`select count(*) as n from ${sql}`)?.n ?? 0;
-  const empty = ['queue', 'delivery', 'state_transition']; // and whatever a later schema adds, but for what it copies
-  const owned = [
-    'execution',
-    'attempt',
-    'evidence',
-    'result',
-    'event',
-    'late_evidence',
-    'outbox',
-    'run_head',
-    'run_stat',
-    'budget',
-  ];
+  const tables = connection
+    .all<{ name: string }>(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name",
+    )
+    .map(({ name }) => name);
+  // Default deny: a table that a bundle does not write has no rows.
+  const empty = tables.filter((table) => !OWNED.includes(table) && !HELD.includes(table));
   return [
     ...empty.flatMap((table) => (count(table) > 0 ? [`table \`${table}\` has rows; a bundle has none there`] : [])),
-    ...owned.flatMap((table) =>
+    ...OWNED.flatMap((table) =>
       count(`${table} where run_no not in (select run_no from run)`) > 0
         ? [`table \`${table}\` has rows of no run`]
         : [],
@@ -127,6 +137,17 @@ function strayRows(connection: Connection): string[] {
       : []),
     ...(count('worker_session where session_no not in (select session_no from attempt)') > 0
       ? ['table `worker_session` has a session of no attempt']
+      : []),
+    ...(count(
+      "worker_session where worker <> '' or host <> '' or boot_id <> '' or pid <> 0 or process_start <> '' or started_at <> 0 or last_seen_at <> 0 or ended_at is not null",
+    ) > 0
+      ? ['table `worker_session` names a worker; sessions of a bundle have none']
+      : []),
+    ...(count("meta where key <> 'last_now' or value <> 0") > 0
+      ? ['table `meta` has other rows than Proctor writes']
+      : []),
+    ...(count('budget where highest <> 0 or answers <> 0') > 0
+      ? ['table `budget` counts; a bundle has caps only']
       : []),
   ];
 }

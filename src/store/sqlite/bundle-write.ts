@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { BundleSeal } from '../../contract/bundle.ts';
+import { ProctorError } from '../../contract/problem.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
 import { randomText } from '../../lib/id.ts';
 import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
@@ -37,6 +38,9 @@ export async function writeBundleFile(target: string, source: BundleSource): Pro
     renameSync(aside, target);
   } catch (error) {
     rmSync(aside, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== undefined && /^E[A-Z]+$/.test(code))
+      throw new ProctorError('invalid_input', `\`${target}\` cannot be written (${code})`, { cause: error });
     throw storeError(error, target);
   }
 }
@@ -72,17 +76,10 @@ class BundleWriter {
     );
     for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
       this.#insert('outbox', { run_no: RUN_NO, ...row });
-    for (const { spent: _spent, ...budget } of await store.budgets(run.run_id))
-      this.#insert('budget', { run_no: RUN_NO, ...budget });
-    const {
-      total: _total,
-      next_retry_at: _at,
-      next_retry_reason: _reason,
-      spent,
-      ...counts
-    } = await store.progress(run.run_id);
-    for (const [kind, n] of Object.entries({ ...counts, ...spent }))
-      if (n > 0) this.#insert('run_stat', { run_no: RUN_NO, kind, n });
+    for (const row of await store.corrections(run.run_id)) this.#insert('correction', { run_no: RUN_NO, ...row });
+    // What counters say is not proven by anything, so they stay where they were counted.
+    for (const { kind, cap, reserve } of await store.budgets(run.run_id))
+      this.#insert('budget', { run_no: RUN_NO, kind, cap, reserve });
     for await (const { digest, body } of artifacts) this.#insert('artifact', { digest, body });
   }
 

@@ -5,7 +5,7 @@ import type { Transaction } from './transaction.ts';
 
 /**
  * Writes a fact into the outbox, in the transaction that makes it true, with one delivery for each endpoint of the run's profile that
- * wants it. The dedupe key is the run's: a run ends once, so it never publishes two ends. Answers the key, for the event that tells of it.
+ * wants it; an endpoint that asked to be left alone is. The dedupe key is the run's: a run ends once, so it never publishes two ends. Answers the key, for the event that tells of it.
  */
 export function publish(tx: Transaction, at: { run_no: number; run_id: string }, type: string, body: string): string {
   const dedupe_key = `run:${at.run_id}:final`;
@@ -19,7 +19,9 @@ export function publish(tx: Transaction, at: { run_no: number; run_id: string },
   );
   tx.connection.run(
     `insert into delivery (outbox_no, endpoint, status, next_at)
-select ?1, w.value ->> '$.url', 'pending', ?2 from run r join snapshot s on s.digest = r.snapshot_digest, json_each(s.body, '$.profile.webhooks') w
+select ?1, w.value ->> '$.url', 'pending', max(?2, coalesce((
+  select max(d.next_at) from delivery d where d.endpoint = w.value ->> '$.url' and d.status = 'failed' and d.last_status in (429, 502, 503, 504)
+), 0)) from run r join snapshot s on s.digest = r.snapshot_digest, json_each(s.body, '$.profile.webhooks') w
 where r.run_no = ?3 and exists (select 1 from json_each(w.value, '$.events') e where e.value = ?4)`,
     row?.outbox_no ?? 0,
     tx.now,

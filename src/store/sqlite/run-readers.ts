@@ -1,6 +1,7 @@
 import type { RunReaders } from '../../contract/store.ts';
 import { budgets } from './budgets.ts';
 import type { Connection } from './connection.ts';
+import { corrections } from './corrections.ts';
 import type { Keys } from './keys.ts';
 import * as readers from './readers.ts';
 
@@ -20,6 +21,7 @@ export function runReaders(connection: Connection, keys: Keys, read: <T>(query: 
     events: (id, page) => read(() => readers.events(connection, keys, id, page)),
     eventHead: (id) => read(() => readers.eventHead(connection, keys, id)),
     lateEvidence: (id, page) => read(() => readers.lateEvidence(connection, keys, id, page)),
+    corrections: (id) => read(() => corrections(connection, keys, id)),
     outbox: (id) => read(() => readers.outbox(connection, keys, id)),
   };
 }

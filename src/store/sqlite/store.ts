@@ -7,6 +7,7 @@ import { stopRun } from './budgets.ts';
 import { sweepCancelled } from './cancel.ts';
 import { claim, claimable } from './claims.ts';
 import { Connection, configureDatabase, openDatabase, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
+import { correct } from './corrections.ts';
 import { claimDeliveries, deliveries, deliveriesDue, replayDeliveries, settleDelivery } from './deliveries.ts';
 import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
@@ -73,7 +74,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     appendEvidence: (fence, rows) => writer.write((tx) => appendEvidence(tx, keys, fence, rows)),
     complete: (completion) => writer.write((tx) => complete(tx, keys, completion), { ending: true }),
     fail: (retry) => writer.write((tx) => fail(tx, keys, retry), { ending: true }),
-    release: (fence) => writer.write((tx) => release(tx, keys, fence)),
+    release: (fence, spend) => writer.write((tx) => release(tx, keys, fence, spend)),
     suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
     reap: (request) => writer.write((tx) => reap(tx, request)),
     requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
@@ -87,6 +88,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     blessed: (profileId) => read(() => blessed(connection, profileId)),
     blessings: (profileId, limit) => read(() => blessings(connection, profileId, limit)),
 
+    correct: (correction) => writer.write((tx) => correct(tx, keys, correction)),
     claimDeliveries: async (limit, leaseMs) =>
       (await read(() => deliveriesDue(connection, clock.now())))
         ? await writer.write((tx) => claimDeliveries(tx, limit, leaseMs))

@@ -27,6 +27,7 @@ const APPEND_ONLY = [
   'late_evidence',
   'event',
   'blessing',
+  'correction',
   'outbox',
 ];
 /** Changed by transitions only; never deleted, replaced, or moved onto another's key. */

@@ -31,7 +31,21 @@ create table budget (
   cap integer not null check (cap > 0),
   reserve integer check (reserve > 0),
   highest integer not null default 0,
+  answers integer not null default 0,
   primary key (run_no, kind)
+) strict, without rowid;
+
+create table correction (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  revision integer not null check (revision > 0),
+  ordinal integer not null,
+  result text not null check (json_valid(result)),
+  aggregate text not null check (json_valid(aggregate)),
+  verdict text not null check (json_valid(verdict)),
+  principal text not null,
+  corrected_at integer not null,
+  hash text not null,
+  primary key (run_no, revision)
 ) strict, without rowid;
 
 create table delivery (
@@ -296,6 +310,18 @@ end;
 
 create trigger budget_no_replace before insert on budget when exists (select 1 from budget where run_no = new.run_no and kind = new.kind) begin
   select raise(abort, 'proctor: budget has this row already, it cannot be replaced');
+end;
+
+create trigger correction_no_delete before delete on correction begin
+  select raise(abort, 'proctor: correction is append-only, delete is refused');
+end;
+
+create trigger correction_no_replace before insert on correction when exists (select 1 from correction where run_no = new.run_no and revision = new.revision) begin
+  select raise(abort, 'proctor: correction has this row already, it cannot be replaced');
+end;
+
+create trigger correction_no_update before update on correction begin
+  select raise(abort, 'proctor: correction is append-only, update is refused');
 end;
 
 create trigger delivery_frozen before update of outbox_no, endpoint on delivery when new.outbox_no is not old.outbox_no or new.endpoint is not old.endpoint begin

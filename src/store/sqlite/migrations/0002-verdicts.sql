@@ -24,5 +24,21 @@ create table budget (
   cap integer not null check (cap > 0),
   reserve integer check (reserve > 0),
   highest integer not null default 0,
+  answers integer not null default 0,
   primary key (run_no, kind)
+) strict, without rowid;
+
+-- A grade corrected by a person: an evaluator result of theirs, the aggregate that follows, and the run's verdict with it. The run's own
+-- verdict stands beside it for ever.
+create table correction (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  revision integer not null check (revision > 0),
+  ordinal integer not null,
+  result text not null check (json_valid(result)),
+  aggregate text not null check (json_valid(aggregate)),
+  verdict text not null check (json_valid(verdict)),
+  principal text not null,
+  corrected_at integer not null,
+  hash text not null,
+  primary key (run_no, revision)
 ) strict, without rowid;

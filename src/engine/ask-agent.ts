@@ -1,0 +1,96 @@
+import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
+import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { PlannedCase } from '../contract/snapshot.ts';
+import type { Claim, EvidenceRow, Spend } from '../contract/store.ts';
+import { spendOf } from '../core/budget.ts';
+import { turnsOf } from '../core/session.ts';
+import { untilAborted } from '../lib/abort.ts';
+import { attemptId, executionId } from '../lib/id.ts';
+import { agentRequest } from './agent-request.ts';
+import type { AttemptDeps, AttemptTaken } from './attempt.ts';
+import { evaluatorsSpend, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
+import type { EvidenceWriter } from './evidence-rows.ts';
+import type { RunContext } from './run-context.ts';
+import { haveSession, type Invoke } from './session.ts';
+
+const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
+
+/** One attempt at work. */
+export interface AttemptWork {
+  readonly deps: AttemptDeps;
+  readonly context: RunContext;
+  readonly claim: Claim;
+  readonly item: PlannedCase;
+  readonly evidence: EvidenceWriter;
+  /** Aborts with what ends the attempt: one for all of it, because each costs as much as a row of the store. */
+  readonly control: AbortController;
+  readonly signal: AbortSignal;
+  readonly taken: AttemptTaken;
+}
+
+/** An answer to grade: the envelope, its row, and the results that an earlier attempt made of it. */
+export interface Answer {
+  readonly type?: 'answer';
+  readonly envelope: Envelope;
+  readonly latency_ms: number;
+  readonly row: EvidenceRow;
+  readonly results: readonly EvaluatorResult[];
+  /** What the agent took for it; null when an earlier attempt asked for it. */
+  readonly spend: Spend | null;
+}
+
+/** Asks the agent and makes its answer recordable; a failure where it gave none. */
+export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
+  const { deps, evidence } = work;
+  const started = deps.clock.monotonic();
+  work.taken.spend = UNKNOWN_SPEND;
+  const answer = await invoke(work);
+  if (answer.type === 'failure') {
+    if (UNREACHED.has(answer.code)) delete work.taken.spend;
+    return deps.plugins.redact(answer);
+  }
+  const latency_ms = Math.round(deps.clock.monotonic() - started);
+  const envelope = deps.plugins.redact(answer.envelope);
+  try {
+    const spend = spendOf(envelope, work.context.profile.agent.price);
+    work.taken.spend = { agent: spend, evaluators: evaluatorsSpend([]) };
+    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [], spend };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);
+  }
+}
+
+/** Calls the agent: once, or once a turn where the case is a session. */
+async function invoke(work: AttemptWork): Promise<AgentAnswer> {
+  const { context, claim, item, signal } = work;
+  const { run_id, ordinal, attempt } = claim;
+  const ids = {
+    run_id,
+    execution_id: executionId(run_id, ordinal),
+    attempt_id: attemptId(run_id, ordinal, attempt),
+    attempt_number: attempt,
+  };
+  const request = agentRequest(ids, context.profile, item);
+  const { agent } = context;
+  if (agent === null) throw new Error('a run that grades anew has no agent to ask');
+  const call: Invoke = (asked) =>
+    within(work, (timeout_ms) => agent.invoke(asked, { signal, timeout_ms, repeat: claim.repeat }));
+  const turns = context.group(item.group).session ? turnsOf(item.input, item.expected) : null;
+  if (turns === null || typeof turns === 'string') return await call(request);
+  return await haveSession(request, turns, work.deps.clock, call);
+}
+
+/** A call within the time of a request; an adapter that overruns it is cut off. */
+async function within(
+  { context, control, signal }: AttemptWork,
+  call: (timeoutMs: number) => Promise<AgentAnswer>,
+): Promise<AgentAnswer> {
+  const timeout_ms = context.profile.defaults.request_timeout_ms;
+  const timer = setTimeout(() => control.abort(new Overrun(timeout_ms)), timeout_ms + GRACE_MS);
+  try {
+    return await untilAborted(call(timeout_ms), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

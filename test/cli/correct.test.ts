@@ -1,0 +1,96 @@
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
+import { proctor, temporaryFolder } from '../support/cli.ts';
+import { examine } from '../support/examined.ts';
+
+test('a grade corrected by hand is a new record: the verdict is revised, the run’s own stays, and verify recomputes both', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const run = await examine(at, {
+    cases: 10,
+    wrong: [4, 5],
+    profile: { gate: { all: [{ metric: 'pass_rate', min: 0.85 }] } },
+  });
+  expect(run.gate_status).toBe('fail');
+  const own = (await proctor(at, ['show', 'last', '--verdict'])).stdout;
+
+  const corrected = await proctor(at, [
+    'correct',
+    'last',
+    'c0004',
+    '--status',
+    'passed',
+    '--reason',
+    '“no” is right here',
+    '--json',
+  ]);
+  expect(corrected, corrected.stderr).toMatchObject({ code: 0 });
+  expect(JSON.parse(corrected.stdout)).toMatchObject({
+    revision: 1,
+    gate_status: 'pass',
+    gate_status_before: 'fail',
+    passed: 9,
+    pass_rate: 0.9,
+  });
+  const shown = JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout) as RunDocument;
+  expect(shown).toMatchObject({
+    gate_status: 'fail',
+    passed: 8,
+    revision: { number: 1, gate_status: 'pass', passed: 9 },
+  });
+  expect(shown.revision?.corrected_by).toMatch(/^human:/);
+  expect((await proctor(at, ['show', 'last', '--gate'])).code).toBe(0);
+  expect((await proctor(at, ['show', 'last', '--verdict'])).stdout).toBe(own);
+  expect((await proctor(at, ['show', 'last'])).stdout).toMatch(/PASS .*revision 1 by human:.*its own verdict is fail/);
+  const execution = JSON.parse(
+    (await proctor(at, ['show', 'last', '--case', 'c0004', '--json'])).stdout,
+  ) as ExecutionDocument;
+  expect(execution).toMatchObject({
+    aggregate: { passed: false },
+    corrected: { passed: true, results: [{ index: 0, status: 'passed', reason: '“no” is right here' }] },
+  });
+
+  await proctor(at, ['correct', 'last', 'c0004', '--status', 'failed', '--reason', 'I was wrong']);
+  await proctor(at, ['correct', 'last', 'c0001', '--status', 'failed', '--score', '0.25', '--reason', 'too short']);
+  expect(JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout)).toMatchObject({
+    revision: { number: 3, gate_status: 'fail', passed: 7 },
+  });
+  expect((await proctor(at, ['verify', 'last'])).code).toBe(0);
+  expect((await proctor(at, ['doctor', '--verify'])).code).toBe(0);
+  expect((await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor'])).code).toBe(0);
+  expect((await proctor(at, ['verify', 'x.proctor'])).code).toBe(0);
+
+  for (const sql of [
+    'update correction set verdict = replace(verdict, \'"passed":9\', \'"passed":10\') where revision = 1',
+    "update correction set principal = 'human:somebody' where revision = 2",
+    'update correction set result = replace(result, \'"failed"\', \'"passed"\') where revision = 3',
+    'delete from correction where revision = 3',
+  ]) {
+    const db = new DatabaseSync(path.join(at, 'x.proctor'));
+    db.exec(`begin; ${sql}; create temp table kept as select 1`);
+    db.exec('commit');
+    db.close();
+    const found = await proctor(at, ['verify', 'x.proctor', '--json']);
+    expect(found.code, sql).toBe(1);
+    expect(JSON.parse(found.stdout).found.map((item: { where: string }) => item.where)).toContain('correction');
+    await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor']);
+  }
+});
+
+test('what cannot be corrected is told: no such case, a failure without an answer, an evaluator that is not named, a run without a verdict', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const evaluators = [{ ref: 'exact_match@1' }, { ref: 'latency@1', dimension: 'speed', config: { max_ms: 60_000 } }];
+  await examine(at, { cases: 2, wrong: [1], profile: { case_groups: [{ id: 'all', evaluators }] } });
+  const correct = async (...more: string[]) => await proctor(at, ['correct', 'last', ...more, '--reason', 'because']);
+  expect((await correct('c0009', '--status', 'passed')).stderr).toContain('no case `c0009`');
+  expect((await correct('c0001', '--status', 'passed')).stderr).toContain(
+    '--evaluator: 0 exact_match@1 (correctness), 1 latency@1 (speed)',
+  );
+  expect((await correct('c0001', '--status', 'better', '--evaluator', '0')).stderr).toContain('passed or failed');
+  expect((await correct('c0001', '--status', 'passed', '--evaluator', '0')).code).toBe(0);
+  await proctor(at, ['run', 'profile.json', '--detach']);
+  expect((await correct('c0001', '--status', 'passed')).stderr).toContain('only completed runs');
+});
