@@ -122,7 +122,7 @@ describe('exact_match@1', () => {
     [{ field: 'label' }, 'must be a JSON pointer'],
     [
       { field: '/label' },
-      'must start at a member of the envelope (/metadata, /raw, /structured, /text, /tool_calls, /trace, /usage), as in /structured/label',
+      'must start at a member of the envelope (/metadata, /raw, /structured, /text, /tool_calls, /trace, /turns, /usage), as in /structured/label',
     ],
     [{ field: '' }, 'must start at a member of the envelope'],
     [{ expected: 42 }, 'must be a string when no `field` is given'],
