@@ -8,6 +8,10 @@ export interface BundleStatement {
   readonly content_digest: string | null;
   readonly evidence_root: string | null;
   readonly finished_at: number | null;
+  /** Corrections by hand, the hash of the last (null without), and the gate with them. */
+  readonly revision: number;
+  readonly correction: string | null;
+  readonly effective_gate_status: string;
   /** Digest over the names of the artifacts inside, in order. */
   readonly artifacts: string;
 }

@@ -16,6 +16,7 @@ export interface BudgetState extends Budget {
 }
 
 const MICRO = 1_000_000;
+const SURE = 20; // answers that all took nothing, after which the next is taken to take nothing too
 
 /** USD as integer micro-USD, rounded up: a budget is not stretched by rounding. */
 export function microUsd(usd: number): number {
@@ -74,7 +75,7 @@ export function allowance(budgets: readonly BudgetState[], running: number, own:
     if (budget.spent >= budget.cap) return 0;
     const room =
       reserve === 0
-        ? budget.answers === 0
+        ? budget.answers < SURE
           ? Math.max(0, 1 - own)
           : Number.POSITIVE_INFINITY
         : Math.max(0, Math.floor((budget.cap - budget.spent) / reserve) - running);

@@ -132,6 +132,13 @@ function limitProblems({ limits, agent, case_groups }: Profile): Diagnostic[] {
     ['tokens', limits.run.tokens, limits.execution.tokens],
     ['tool_calls', limits.run.tool_calls, limits.execution.tool_calls],
   ] as const) {
+    if (cap !== null && one === null && case_groups.some(({ session }) => session))
+      problems.push(
+        diagnostic('a session may make many calls, and the budget holds back one execution at a time', {
+          field: `limits.run.${name}`,
+          hint: `set \`limits.execution.${name}\` too: it ends a session that goes beyond it`,
+        }),
+      );
     if (cap === null || one === null || one <= cap) continue;
     problems.push(
       diagnostic(`the run may take ${cap}, less than the ${one} that one execution holds back of it`, {

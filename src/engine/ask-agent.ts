@@ -2,13 +2,13 @@ import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim, EvidenceRow, Spend } from '../contract/store.ts';
-import { spendOf } from '../core/budget.ts';
+import { overLimit, spendOf } from '../core/budget.ts';
 import { turnsOf } from '../core/session.ts';
 import { untilAborted } from '../lib/abort.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
 import type { AttemptDeps, AttemptTaken } from './attempt.ts';
-import { evaluatorsSpend, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
+import { evaluatorsSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
 import type { EvidenceWriter } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
 import { haveSession, type Invoke } from './session.ts';
@@ -46,7 +46,8 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   work.taken.spend = UNKNOWN_SPEND;
   const answer = await invoke(work);
   if (answer.type === 'failure') {
-    if (UNREACHED.has(answer.code)) delete work.taken.spend;
+    // What earlier turns took is spent; a first call that never reached the agent took nothing.
+    if (UNREACHED.has(answer.code) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
     return deps.plugins.redact(answer);
   }
   const latency_ms = Math.round(deps.clock.monotonic() - started);
@@ -78,7 +79,13 @@ async function invoke(work: AttemptWork): Promise<AgentAnswer> {
     within(work, (timeout_ms) => agent.invoke(asked, { signal, timeout_ms, repeat: claim.repeat }));
   const turns = context.group(item.group).session ? turnsOf(item.input, item.expected) : null;
   if (turns === null || typeof turns === 'string') return await call(request);
-  return await haveSession(request, turns, work.deps.clock, call);
+  const { agent: about, limits } = context.profile;
+  return await haveSession(request, turns, work.deps.clock, call, (soFar) => {
+    const spend = spendOf(soFar, about.price);
+    work.taken.spend = { agent: spend, evaluators: evaluatorsSpend([]) };
+    const over = overLimit(spend, limits.execution);
+    return over === null ? null : limitFailure(over);
+  });
 }
 
 /** A call within the time of a request; an adapter that overruns it is cut off. */

@@ -2,7 +2,8 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { BundleSeal, BundleStatement } from '../contract/bundle.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { RunReaders, RunRow } from '../contract/store.ts';
+import type { CorrectionRow, RunReaders, RunRow } from '../contract/store.ts';
+import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { type Difference, Differences } from './verify/differences.ts';
 import { type Verification, verifyRun } from './verify/verify-run.ts';
@@ -40,11 +41,17 @@ export async function sealRun(
     );
   }
   const names = [...read].sort();
-  const statement = canonicalJson(statementOf(run, names));
+  const corrections = await deps.store.corrections(run.run_id);
+  const statement = canonicalJson(statementOf(run, names, corrections));
   return { seal: { statement, ...signed(statement, key) }, artifacts: names };
 }
 
-function statementOf(run: RunRow, artifacts: readonly string[]): BundleStatement {
+function statementOf(
+  run: RunRow,
+  artifacts: readonly string[],
+  corrections: readonly CorrectionRow[],
+): BundleStatement {
+  const last = corrections.at(-1);
   const { run_id, status, gate_status, snapshot_digest, content_digest, evidence_root, finished_at } = run;
   return {
     format: 'proctor/bundle/1',
@@ -55,6 +62,9 @@ function statementOf(run: RunRow, artifacts: readonly string[]): BundleStatement
     content_digest,
     evidence_root,
     finished_at,
+    revision: corrections.length,
+    correction: last?.hash ?? null,
+    effective_gate_status: last === undefined ? gate_status : (JSON.parse(last.verdict) as Verdict).gate_status,
     artifacts: digest('proctor/artifacts/1', artifacts),
   };
 }
@@ -122,13 +132,17 @@ export async function verifyBundle(
   if (run === null) throw new ProctorError('store_altered', 'the bundle holds no run that can be read');
   const verification = await verifyRun(bundle, run, expect);
   const names = bundle.artifactNames();
+  const corrections =
+    (await differences.step('correction', run.run_id, () => bundle.store.corrections(run.run_id))) ?? [];
   for (const name of names) await differences.step('artifact', name, () => bundle.artifacts.get(name));
   const [seal] = bundle.seals;
   differences.same('bundle', 'file', 'statements inside', 1, bundle.seals.length);
   const checked =
     seal === undefined
       ? { signature: 'none' as const, key_fingerprint: null }
-      : ((await differences.step('bundle', 'statement', () => checkSeal(seal, run, names, wanted, differences))) ?? {
+      : ((await differences.step('bundle', 'statement', () =>
+          checkSeal(seal, run, names, corrections, wanted, differences),
+        )) ?? {
           signature: 'none' as const,
           key_fingerprint: null,
         });
@@ -146,13 +160,20 @@ function checkSeal(
   seal: BundleSeal,
   run: RunRow,
   names: readonly string[],
+  corrections: readonly CorrectionRow[],
   wanted: KeyObject | null,
   differences: Differences,
 ): Pick<BundleVerification, 'signature' | 'key_fingerprint'> {
   const said = JSON.parse(seal.statement) as Readonly<Record<string, unknown>>;
-  for (const [field, value] of Object.entries(statementOf(run, names)))
+  for (const [field, value] of Object.entries(statementOf(run, names, corrections)))
     differences.same('bundle', 'statement', field, value, said[field]);
-  differences.same('bundle', 'statement', 'canonical form', canonicalJson(statementOf(run, names)), seal.statement);
+  differences.same(
+    'bundle',
+    'statement',
+    'canonical form',
+    canonicalJson(statementOf(run, names, corrections)),
+    seal.statement,
+  );
   if (seal.signature === null || seal.public_key === null) {
     if (wanted !== null) differences.add('bundle', 'signature', 'the bundle is not signed, and a key was given');
     differences.same('bundle', 'signature', 'signature and key come together', seal.signature, seal.public_key);

@@ -32,13 +32,14 @@ export async function* caseSummaries(
 ): AsyncGenerator<PlacedSummary[]> {
   const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
   const stop = (verdict?.early_stop?.after_cases ?? Number.POSITIVE_INFINITY) * run.repeats;
+  const corrected = new Map((await store.corrections(run.run_id)).map((row) => [row.ordinal, row.aggregate]));
   let found: PlacedSummary[] = [];
   let ordinal = 0;
   const summaries = new CaseSummaries((summary) => found.push({ summary, ordinal }));
   for await (const page of allExecutions(store, run.run_id)) {
     for (const row of page) {
       if (row.hash === null || row.ordinal >= stop) continue;
-      summaries.add(outcomeOf(row));
+      summaries.add(outcomeOf({ ...row, aggregate: corrected.get(row.ordinal) ?? row.aggregate }));
       ordinal = row.ordinal; // after `add`, which hands on the case before
     }
     if (found.length > 0) yield found;

@@ -46,6 +46,11 @@ export async function correctGrade(
   const old = results[index];
   if (old === undefined) throw new ProctorError('usage', `case \`${correction.case_id}\` has no evaluator ${index}`);
   const { status, score, reason } = correction;
+  if ((status === 'passed' && score === 0) || (status === 'failed' && score === 1))
+    throw new ProctorError(
+      'usage',
+      `${status} with the score ${score} contradicts itself; leave \`--score\` out (passed counts 1, failed 0)`,
+    );
   const result: EvaluatorResult = { ...old, status, score, reason, evidence: { corrected_by: principal } };
   const planned = await new PlanCases(deps.artifacts, run.plan_digest, run.repeats).at(row.ordinal);
   const corrected = canonicalJson(aggregated(snapshot, planned.case, results.with(index, result)));

@@ -12,8 +12,9 @@ import { allExecutions } from './all-executions.ts';
 import { bodyOf, type EnvelopeBody, type ResultBody } from './evidence-rows.ts';
 import { readSnapshot } from './run-context.ts';
 
-/** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
-export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDocument> {
+/** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan.
+ * `revised`: by the last revision of the verdict, where people corrected grades. */
+export async function describeRun(store: RunReaders, run: RunRow, revised = false): Promise<RunDocument> {
   const [snapshot, progress, budgets, corrections] = await Promise.all([
     readSnapshot(store, run),
     store.progress(run.run_id),
@@ -21,7 +22,13 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
     store.corrections(run.run_id),
   ]);
   const left_out = run.stop_reason !== null && run.finished_at !== null ? progress.pending : 0;
-  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
+  const last = corrections.at(-1);
+  const text = revised && last !== undefined ? last.verdict : run.verdict;
+  const verdict = text === null ? null : (JSON.parse(text) as Verdict);
+  const was =
+    revised && last !== undefined
+      ? ` (revision ${last.revision} by ${last.principal}; the run's own verdict is ${run.gate_status})`
+      : '';
   const { profile, dataset } = snapshot;
   const { completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting, total } = progress;
   const { kind, name, version, provider } = profile.agent;
@@ -30,8 +37,8 @@ export async function describeRun(store: RunReaders, run: RunRow): Promise<RunDo
     run_key: run.run_key,
     regrade_of: snapshot.regrade_of?.run_id ?? null,
     status: run.status,
-    gate_status: run.gate_status,
-    reason: verdict?.reason ?? run.reason,
+    gate_status: verdict?.gate_status ?? run.gate_status,
+    reason: verdict === null ? run.reason : `${verdict.reason}${was}`,
     profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
     agent: { kind, name, version, provider },
     dataset: { dataset_id: dataset.dataset_id, dataset_version: dataset.dataset_version, cases: dataset.cases },
@@ -116,6 +123,19 @@ function correctedOf(rows: readonly CorrectionRow[] | undefined): ExecutionDocum
   };
 }
 
+/** The execution as it counts: people's results in place of the evaluators', and the aggregate with them. */
+function withCorrections(document: ExecutionDocument, rows: readonly CorrectionRow[]): ExecutionDocument {
+  const last = rows.at(-1);
+  if (last === undefined) return document;
+  const results = [...document.evaluator_results];
+  for (const row of rows) {
+    const result = JSON.parse(row.result) as EvaluatorResult;
+    results[result.index] = result as ExecutionDocument['evaluator_results'][number];
+  }
+  const aggregate = JSON.parse(last.aggregate) as Aggregate as ExecutionDocument['aggregate'];
+  return { ...document, aggregate, evaluator_results: results };
+}
+
 /** Which executions of a run to describe: all, those that did not pass, or those of one case. */
 export type ExecutionFilter =
   | { readonly type: 'all' | 'not_passed' }
@@ -126,6 +146,7 @@ export async function* describeExecutions(
   deps: { store: RunReaders; artifacts: ArtifactStore },
   run: RunRow,
   filter: ExecutionFilter = { type: 'all' },
+  revised = false,
 ): AsyncGenerator<ExecutionDocument> {
   const corrections = Map.groupBy(await deps.store.corrections(run.run_id), (row) => row.ordinal);
   for await (const rows of pages(deps.store, run, filter)) {
@@ -135,11 +156,12 @@ export async function* describeExecutions(
     for (const row of rows) {
       const own = (evidence.get(row.ordinal) ?? []).filter((record) => record.attempt === row.attempt);
       const all = attempts.get(row.ordinal) ?? [];
-      yield await describeExecution(deps.artifacts, run, row, own, {
+      const document = await describeExecution(deps.artifacts, run, row, own, {
         count: all.length,
         reason: all.at(-1)?.reason ?? null,
         corrected: correctedOf(corrections.get(row.ordinal)),
       });
+      yield revised ? withCorrections(document, corrections.get(row.ordinal) ?? []) : document;
     }
   }
 }

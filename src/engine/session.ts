@@ -1,4 +1,4 @@
-import type { AgentAnswer, AgentRequest, Envelope } from '../contract/agent.ts';
+import type { AgentAnswer, AgentFailure, AgentRequest, Envelope } from '../contract/agent.ts';
 import { sessionEnvelope, type Turn } from '../core/session.ts';
 import type { Clock } from '../lib/clock.ts';
 
@@ -6,14 +6,15 @@ import type { Clock } from '../lib/clock.ts';
 export type Invoke = (request: AgentRequest) => Promise<AgentAnswer>;
 
 /**
- * Has a session with the agent: one call a turn, each with what was said before. A turn that fails ends the session with that failure. The
- * session's id is the attempt's: an agent that keeps state of its own keeps it by that.
+ * Has a session with the agent: one call a turn, each with what was said before. A turn that fails ends the session with that failure, and
+ * so does `answered`, which sees what the session came to after each turn, when it gives one. The session's id is the attempt's: an agent that keeps state of its own keeps it by that.
  */
 export async function haveSession(
   request: AgentRequest,
   turns: readonly Turn[],
   clock: Clock,
   invoke: Invoke,
+  answered: (soFar: Envelope) => AgentFailure | null = () => null,
 ): Promise<AgentAnswer> {
   const answers: { envelope: Envelope; latency_ms: number }[] = [];
   const history: { input: unknown; text: string | null; structured: unknown }[] = [];
@@ -29,6 +30,8 @@ export async function haveSession(
     const { envelope } = answer;
     answers.push({ envelope, latency_ms: Math.round(clock.monotonic() - started) });
     history.push({ input, text: envelope.text, structured: envelope.structured });
+    const ended = answered(sessionEnvelope(answers));
+    if (ended !== null) return ended;
   }
   return { type: 'envelope', envelope: sessionEnvelope(answers) };
 }

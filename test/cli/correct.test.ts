@@ -52,6 +52,13 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
     corrected: { passed: true, results: [{ index: 0, status: 'passed', reason: '“no” is right here' }] },
   });
 
+  // Exports and comparisons go by the revision.
+  const junit = (await proctor(at, ['export', 'last', '--format', 'junit'])).stdout;
+  expect(junit).toMatch(/<testsuites name="known" tests="11" failures="1"/);
+  expect(junit).toContain('name="gate_status" value="pass"');
+  expect(
+    (await proctor(at, ['correct', 'last', 'c0005', '--status', 'passed', '--score', '0', '--reason', 'x'])).stderr,
+  ).toContain('contradicts itself');
   await proctor(at, ['correct', 'last', 'c0004', '--status', 'failed', '--reason', 'I was wrong']);
   await proctor(at, ['correct', 'last', 'c0001', '--status', 'failed', '--score', '0.25', '--reason', 'too short']);
   expect(JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout)).toMatchObject({
@@ -60,7 +67,18 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   expect((await proctor(at, ['verify', 'last'])).code).toBe(0);
   expect((await proctor(at, ['doctor', '--verify'])).code).toBe(0);
   expect((await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor'])).code).toBe(0);
-  expect((await proctor(at, ['verify', 'x.proctor'])).code).toBe(0);
+  expect((await proctor(at, ['verify', 'x.proctor'])).stdout).toContain('3 corrections by hand');
+  // The last correction taken out whole, with its event: the statement, which a signature is over, tells.
+  const forged = new DatabaseSync(path.join(at, 'x.proctor'));
+  forged.exec(
+    "delete from correction where revision = 3; delete from event where type = 'grade_corrected' and body ->> '$.revision' = 3; update run_head set event_count = event_count - 1, event_hash = (select hash from event order by seq desc limit 1)",
+  );
+  forged.close();
+  const found = JSON.parse((await proctor(at, ['verify', 'x.proctor', '--json'])).stdout) as {
+    found: { where: string; what: string }[];
+  };
+  expect(found.found.filter(({ where }) => where === 'bundle').map(({ what }) => what)).toContain('revision');
+  await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor']);
 
   for (const sql of [
     'update correction set verdict = replace(verdict, \'"passed":9\', \'"passed":10\') where revision = 1',

@@ -94,3 +94,46 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
   await writeFile(path.join(at, 'broken.yaml'), 'a: [');
   expect(await proctor(at, ['import', 'promptfoo', 'broken.yaml'])).toMatchObject({ code: 2 });
 });
+
+test('prompts in files, variables in values, lists in texts and schemas in texts mean what they mean; what is not read is told', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await writeFile(path.join(at, 'p.txt'), 'Say {{user.name}}.');
+  const config = {
+    prompts: ['file://p.txt'],
+    providers: ['https://agent.example/a', 'https://agent.example/b'],
+    scenarios: [],
+    tests: [
+      {
+        vars: { user: { name: 'Ada' }, word: 'yes' },
+        options: { transform: 'x' },
+        assert: [
+          { type: 'contains', value: '{{word}}' },
+          { type: 'contains-any', value: 'a, b' },
+          { type: 'is-json', value: '{"type":"object"}' },
+          { type: 'equals', value: 'x', transform: 'output.trim()' },
+        ],
+      },
+    ],
+  };
+  await writeFile(path.join(at, 'c.json'), JSON.stringify(config));
+  const done = JSON.parse((await proctor(at, ['import', 'promptfoo', 'c.json', '--json'])).stdout) as {
+    left_out: string[];
+  };
+  const told = done.left_out.join('\n');
+  for (const text of ['scenarios', 'tests[0].options', 'first of 2', 'assert[3]: its `transform`'])
+    expect(told).toContain(text);
+  const [item] = (await readFile(path.join(at, 'imported/cases.jsonl'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(item).toMatchObject({ input: 'Say Ada.', expected: 'yes' });
+  const profile = parse(await readFile(path.join(at, 'imported/profile.yaml'), 'utf8'));
+  expect(profile.case_groups[0].evaluators).toMatchObject([
+    { ref: 'contains@1', config: {} },
+    { ref: 'contains@1', config: { values: ['a', 'b'], all: false } },
+    { ref: 'json_schema@1', config: { schema: { type: 'object' } } },
+  ]);
+  await writeFile(path.join(at, 'd.json'), JSON.stringify({ ...config, prompts: ['file://p.py'] }));
+  expect((await proctor(at, ['import', 'promptfoo', 'd.json', '--out', 'x'])).stderr).toContain('not imported');
+});

@@ -205,3 +205,42 @@ test('an early stop reads as what it is: nothing failed that was not made, and J
     candidate_cases: run.stopped?.after_cases,
   });
 });
+
+test('a first call that tells nothing lifts no budget; a session is spent turn by turn and ended by its limit', {
+  timeout: 60_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  await writeExamination(at, { cases: 40, profile: { ...PRICE, limits: { concurrency: 20, run: { cost_usd: 3 } } } });
+  await writeFile(
+    path.join(at, 'agent.mjs'),
+    "export const answer = ({ case: item }) => { if (item.case_id === 'c0001') throw new Error('broken'); return { text: 'yes', usage: { input_tokens: 1e6, output_tokens: 0 } }; };\n",
+  );
+  const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(run.spent.cost_micro_usd).toBe(3_000_000);
+
+  const session = { case_groups: [{ id: 'all', session: true, evaluators: [{ ref: 'exact_match@1' }] }] };
+  const turns = { turns: Array.from({ length: 30 }, (_, index) => `turn ${index + 1}`) };
+  await writeExamination(at, { cases: 1, profile: { ...PRICE, ...session, limits: { run: { cost_usd: 3 } } } });
+  await writeFile(
+    path.join(at, 'cases.jsonl'),
+    `${JSON.stringify({ id: 'long', input: turns, expected: { turns: turns.turns.map(() => 'yes') } })}\n`,
+  );
+  expect((await proctor(at, ['check', 'profile.json'])).stderr).toContain('a session may make many calls');
+  const limits = { execution: { cost_usd: 2 }, run: { cost_usd: 3 } };
+  await writeExamination(at, { cases: 1, profile: { ...PRICE, ...session, limits } });
+  await writeFile(
+    path.join(at, 'cases.jsonl'),
+    `${JSON.stringify({ id: 'long', input: turns, expected: { turns: turns.turns.map(() => 'yes') } })}\n`,
+  );
+  await writeFile(
+    path.join(at, 'agent.mjs'),
+    "export const answer = () => ({ text: 'yes', usage: { input_tokens: 1e6, output_tokens: 0 } });\n",
+  );
+  const ended = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
+  expect(ended).toMatchObject({ spent: { cost_micro_usd: 3_000_000 }, faults: { agent: 1 } });
+  const shown = JSON.parse((await proctor(at, ['show', 'last', '--executions', '--json'])).stdout) as {
+    reason: string;
+  };
+  expect(shown.reason).toBe('limit_cost_usd');
+});

@@ -124,6 +124,7 @@ describe('budgets', () => {
     expect(allowance([{ ...budget, answers: 3, spent: 100, highest: 10 }], 0, 0)).toBe(0);
     expect(allowance([{ ...budget, answers: 3, spent: 91, highest: 10 }], 0, 0)).toBe(0);
     // Answers that took nothing are knowledge too.
-    expect(allowance([{ ...budget, answers: 3 }], 9, 4)).toBe(Number.POSITIVE_INFINITY);
+    expect(allowance([{ ...budget, answers: 3 }], 0, 1)).toBe(0);
+    expect(allowance([{ ...budget, answers: 20 }], 9, 4)).toBe(Number.POSITIVE_INFINITY);
   });
 });

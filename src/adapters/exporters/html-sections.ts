@@ -1,11 +1,11 @@
 import type { RunDocument } from '../../contract/documents.ts';
 import type { BaselineResult, ConditionResult } from '../../core/verdict.ts';
-import { effective } from './effective.ts';
 import { escapeHtml as text } from './html-escape.ts';
 
 /** The verdict in one line, and the rule that decided. */
 export function headSection(run: RunDocument): string {
-  const { gate_status, reason } = effective(run);
+  const { gate_status } = run;
+  const reason = run.reason ?? `the run is ${run.status}`;
   const word = run.status === 'completed' ? gate_status : run.status;
   return `<header><p class="verdict ${gate_status}">${text(word.toUpperCase())}</p>
 <h1>${text(run.agent.name)} <span class="dim">${text(run.agent.version)}</span></h1>

@@ -18,7 +18,9 @@ type Config = Readonly<Record<string, unknown>>;
 
 /** The evaluator of a promptfoo assertion, or a sentence that says why there is none. */
 export function assertionOf(assertion: Readonly<Record<string, unknown>>, at: string): Assertion | string {
-  const { type: name, value, threshold, weight, metric } = assertion;
+  const { type: name, value, threshold, weight, metric, ...more } = assertion;
+  const [strange] = Object.keys(more);
+  if (strange !== undefined) return `${at}: its \`${strange}\` has no counterpart, so it is left out whole`;
   if (typeof name !== 'string') return `${at}: it has no \`type\``;
   const negated = name.startsWith('not-');
   const type = negated ? name.slice(4) : name;
@@ -52,7 +54,9 @@ interface Given {
 const contains =
   (more: Config) =>
   ({ value, negated }: Given): Found | null => {
-    const values = (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
+    const several = more['all'] !== undefined && typeof value === 'string'; // a text of several is separated by commas
+    const given = several ? value.split(',').map((item) => item.trim()) : Array.isArray(value) ? value : [value];
+    const values = given.filter((item) => typeof item === 'string');
     if (values.length === 0) return null;
     if (negated) {
       // Not to hold all of several phrases is another thing than to hold none of them.
@@ -72,6 +76,17 @@ const pattern =
       ? { ref: 'regex@1', config: { pattern: of(value), ...(negated ? { not: true } : {}) } }
       : null;
 
+/** The schema of an assertion: given as such, as JSON text, or none; null for a text that is no JSON. */
+function schemaOf(value: unknown): unknown {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return null; // told as an assertion without a counterpart
+  }
+}
+
 const positive = (make: (given: Given) => Found | null) => (given: Given) => (given.negated ? null : make(given));
 
 const TYPES: Readonly<Record<string, (given: Given) => Found | null>> = {
@@ -88,10 +103,10 @@ const TYPES: Readonly<Record<string, (given: Given) => Found | null>> = {
   'icontains-any': contains({ all: false, ignore_case: true }),
   regex: pattern((text) => text),
   'starts-with': pattern((text) => `^${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`),
-  'is-json': positive(({ value }) => ({
-    ref: 'json_schema@1',
-    config: { schema: typeof value === 'object' && value !== null ? value : {}, target: 'text' },
-  })),
+  'is-json': positive(({ value }) => {
+    const schema = schemaOf(value);
+    return schema === null ? null : { ref: 'json_schema@1', config: { schema, target: 'text' } };
+  }),
   latency: positive(({ threshold }) =>
     typeof threshold === 'number' && threshold > 0 ? { ref: 'latency@1', config: { max_ms: threshold } } : null,
   ),

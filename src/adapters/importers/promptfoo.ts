@@ -19,6 +19,9 @@ export interface Imported {
 
 type Members = Readonly<Record<string, unknown>>;
 
+const READ_OF_CONFIG = ['description', 'prompts', 'providers', 'targets', 'defaultTest', 'tests'];
+const READ_OF_TEST = ['description', 'vars', 'assert', 'metadata'];
+
 /** Turns a promptfoo configuration (parsed YAML, its `file://` tests read in) into a profile and a dataset. */
 export function importPromptfoo(config: Members): Imported {
   const left_out: string[] = [];
@@ -27,11 +30,7 @@ export function importPromptfoo(config: Members): Imported {
   if (list(config['prompts']).length > 1)
     left_out.push(`prompts: the first of ${list(config['prompts']).length} is taken; compare two by two profiles`);
   const fallback = members(config['defaultTest']);
-  const defaults = list(fallback['assert']).map((assertion, number) =>
-    assertionOf(members(assertion), `defaultTest.assert[${number}]`),
-  );
-  left_out.push(...defaults.filter((item) => typeof item === 'string'));
-  const shared = defaults.filter((item) => typeof item !== 'string');
+  left_out.push(...unread(config, READ_OF_CONFIG, ''), ...unread(fallback, READ_OF_TEST, 'defaultTest'));
   const groups = new Map<string, { id: string; evaluators: readonly Evaluator[] }>();
   const cases: ImportedCase[] = [];
   const ids = new Set<string>();
@@ -42,20 +41,27 @@ export function importPromptfoo(config: Members): Imported {
       left_out.push(`${at}: \`${test}\` is a reference of a kind that is not read`);
       continue;
     }
-    const found = list(own['assert']).map((assertion, number) =>
-      assertionOf(members(assertion), `${at}.assert[${number}]`),
-    );
+    const vars = { ...members(fallback['vars']), ...members(own['vars']) };
+    for (const [name, value] of Object.entries(vars))
+      if (Array.isArray(value))
+        left_out.push(`${at}.vars.${name}: a list stands for several tests; it is taken as one value`);
+    const asked = (assertion: unknown, where: string) => assertionOf(withVars(assertion, vars, where, left_out), where);
+    const found = list(own['assert']).map((assertion, number) => asked(assertion, `${at}.assert[${number}]`));
+    const shared = list(fallback['assert']).flatMap((assertion, number) => {
+      const made = asked(assertion, `defaultTest.assert[${number}]`);
+      if (typeof made !== 'string') return [made];
+      if (index === 0) left_out.push(made);
+      return [];
+    });
+    left_out.push(...unread(own, READ_OF_TEST, at));
     left_out.push(...found.filter((item) => typeof item === 'string'));
     const graded = found.filter((item) => typeof item !== 'string');
-    if (own['threshold'] !== undefined)
-      left_out.push(`${at}.threshold: every evaluator has to pass; use \`min_execution_score\``);
     const usable = [...shared, ...graded];
     // What everything is held to does not stand for what this test was about.
     if (usable.length === 0 || (found.length > 0 && graded.length === 0)) {
       left_out.push(`${at}: nothing of its own can be graded, so it is no case`);
       continue;
     }
-    const vars = { ...members(fallback['vars']), ...members(own['vars']) };
     const expected = usable.find((item) => item.expected !== null)?.expected ?? null;
     const evaluators = usable.map((item) => (item.expected === expected ? item.byCase : item.byConfig));
     const key = JSON.stringify(evaluators);
@@ -70,7 +76,10 @@ export function importPromptfoo(config: Members): Imported {
       metadata: { ...members(own['metadata']), vars },
     });
   }
-  const [provider] = list(config['providers'] ?? config['targets']);
+  const providers = list(config['providers'] ?? config['targets']);
+  if (providers.length > 1)
+    left_out.push(`providers: the first of ${providers.length} is taken; a profile has one agent`);
+  const [provider] = providers;
   const profile = {
     profile_id: typeof config['description'] === 'string' ? config['description'].slice(0, 200) : 'from-promptfoo',
     dataset: { path: 'cases.jsonl' },
@@ -79,6 +88,13 @@ export function importPromptfoo(config: Members): Imported {
     gate: { all: [{ metric: 'pass_rate', min: 1 }] },
   };
   return { profile, cases, left_out };
+}
+
+/** Members that nothing here reads: what they mean is lost, so they are told. */
+function unread(value: Members, read: readonly string[], at: string): string[] {
+  return Object.keys(value)
+    .filter((name) => !read.includes(name))
+    .map((name) => `${at === '' ? name : `${at}.${name}`}: it has no counterpart here`);
 }
 
 function agentOf(provider: unknown, left_out: string[]): Members {
@@ -107,11 +123,19 @@ function agentOf(provider: unknown, left_out: string[]): Members {
 }
 
 /** The template with its variables; `{{name}}` only, because filters and blocks are code. */
+/** An assertion with its texts rendered, as promptfoo renders them. */
+function withVars(assertion: unknown, vars: Members, at: string, left_out: string[]): Members {
+  const given = members(assertion);
+  const text = (value: unknown): unknown =>
+    typeof value === 'string' ? rendered(value, vars, at, left_out) : Array.isArray(value) ? value.map(text) : value;
+  return { ...given, value: text(given['value']) };
+}
+
 function rendered(prompt: string, vars: Members, at: string, left_out: string[]): string {
   if (/\{%|\{\{[^}]*\|/.test(prompt))
     left_out.push(`${at}: the prompt uses blocks or filters, which are left as they stand`);
   return prompt.replace(/\{\{\s*([A-Za-z_][\w.]*)\s*\}\}/g, (whole, name: string) => {
-    const value = vars[name];
+    const value = name.split('.').reduce<unknown>((within, key) => members(within)[key], vars);
     if (value === undefined) return whole;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });

@@ -21,7 +21,11 @@ export async function readPromptfoo(file: string): Promise<ImportedFiles> {
     throw new ProctorError('invalid_input', `\`${file}\` is no promptfoo configuration: it is no mapping`);
   const tests = (config as { tests?: unknown }).tests ?? [];
   const read = await Promise.all((Array.isArray(tests) ? tests : [tests]).map((test) => readTests(test, file)));
-  const imported: Imported = importPromptfoo({ ...config, tests: read.flat() });
+  const prompts = (config as { prompts?: unknown }).prompts ?? [];
+  const texts = await Promise.all(
+    (Array.isArray(prompts) ? prompts : [prompts]).map((prompt) => readPrompt(prompt, file)),
+  );
+  const imported: Imported = importPromptfoo({ ...config, prompts: texts, tests: read.flat() });
   return {
     profile: stringify(imported.profile, { lineWidth: 120 }),
     cases: imported.cases.map((item) => `${JSON.stringify(item)}\n`).join(''),
@@ -38,12 +42,32 @@ async function readTests(test: unknown, file: string): Promise<unknown[]> {
   return Array.isArray(found) ? found : [found];
 }
 
-async function readYaml(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+/** A prompt, or the text of the file that stands in its place; a prompt that is code is refused, because nothing could be asked. */
+async function readPrompt(prompt: unknown, file: string): Promise<unknown> {
+  const named =
+    typeof prompt === 'string'
+      ? /^(?:file:\/\/(.+)|([^\s{}]+\.(?:txt|md|json|ya?ml|js|mjs|ts|py)))$/.exec(prompt)
+      : null;
+  if (named === null) return prompt;
+  const name = named[1] ?? named[2] ?? '';
+  if (!/\.(?:txt|md|json)$/.test(name) || /[*?]/.test(name))
+    throw new ProctorError(
+      'invalid_input',
+      `the prompt \`${name}\` is code or a pattern, which is not imported; write it as a text`,
+    );
+  return await readText(path.resolve(path.dirname(file), name));
+}
+
+async function readText(file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new ProctorError('invalid_input', `\`${file}\` cannot be read (${error.code ?? error.message})`, {
       cause: error,
     });
   });
+}
+
+async function readYaml(file: string): Promise<unknown> {
+  const text = await readText(file);
   if (text.length > MOST_BYTES)
     throw new ProctorError('invalid_input', `\`${file}\` is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
   try {

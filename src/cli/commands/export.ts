@@ -38,8 +38,8 @@ export const exportRun: Command<ExportOptions> = async (context, options) => {
   const target = options.out === undefined ? null : path.resolve(context.cwd, options.out);
   if (exporter === null) return await bundleOf(context, app, run, target ?? '', options.sign ?? null);
   const parts = exporter.write({
-    run: await describeRun(app.store, run),
-    executions: () => describeExecutions(app, run),
+    run: await describeRun(app.store, run, true),
+    executions: () => describeExecutions(app, run, { type: 'all' }, true),
   });
   if (target === null) {
     await context.output.text(parts);

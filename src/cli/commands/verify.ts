@@ -64,6 +64,10 @@ export function text(found: Verification, output: Output): string {
     found.not_recomputable > 0
       ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out`
       : '';
+  const revised =
+    found.revision > 0
+      ? `\n  ${counted(found.revision, 'correction')} by hand: the verdict that counts is that of revision ${found.revision}`
+      : '';
   const root =
     found.evidence_root === null
       ? `\n  the run is ${found.status}: there is no verdict to check yet`
@@ -71,7 +75,7 @@ export function text(found: Verification, output: Output): string {
   if (found.ok && found.evidence_root === null)
     return `${output.style('bold', output.style('yellow', ' NO VERDICT YET '))} ${what}: every hash recomputes so far${root}${left}`;
   if (found.ok)
-    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}`;
+    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}${revised}`;
   const lines = found.found.slice(0, MOST_SHOWN).map((item) => {
     const values =
       item.expected === null && item.found === null

@@ -36,7 +36,7 @@ export async function checkCorrections(
     differences.same('correction', name, 'the hash that its event tells of', told.get(row.revision), row.hash);
     previous = row.hash;
     await differences.step('correction', name, async () => {
-      const expected = await aggregateOf(deps, run, snapshot, cases, rows.slice(0, index), row);
+      const expected = await aggregateOf(deps, run, snapshot, cases, rows.slice(0, index), row, differences);
       differences.same('correction', name, 'aggregate', expected, row.aggregate);
       const verdict = await revisedVerdict(deps, run, snapshot, rows.slice(0, index + 1));
       differences.same('correction', name, 'verdict', canonicalJson(verdict), row.verdict);
@@ -51,11 +51,18 @@ async function aggregateOf(
   cases: PlanCases,
   before: readonly CorrectionRow[],
   row: CorrectionRow,
+  differences: Differences,
 ): Promise<string> {
   const [execution] = await deps.store.executionsAt(run.run_id, [row.ordinal]);
   if (execution === undefined) throw new Error(`there is no execution ${row.ordinal}`);
   const results = await resultsOf(deps, run.run_id, execution, before);
   const corrected = JSON.parse(row.result) as EvaluatorResult;
+  const own = results[corrected.index];
+  const name = `revision ${row.revision}`;
+  for (const field of ['index', 'ref', 'dimension', 'blocking', 'weight'] as const)
+    differences.same('correction', name, `${field} of the evaluator`, own?.[field], corrected[field]);
+  const by = (corrected.evidence as { corrected_by?: unknown } | null)?.corrected_by;
+  differences.same('correction', name, 'who corrected', row.principal, by);
   const { case: item } = await cases.at(row.ordinal);
   return canonicalJson(aggregated(snapshot, item, results.with(corrected.index, corrected)));
 }

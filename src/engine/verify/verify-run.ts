@@ -31,6 +31,8 @@ export interface Verification {
   readonly not_recomputable: number;
   readonly evidence_root: string | null;
   readonly content_digest: string | null;
+  /** Corrections by hand that were checked too. */
+  readonly revision: number;
 }
 
 type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
@@ -110,6 +112,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     not_recomputable: differences.notRecomputable,
     evidence_root,
     content_digest,
+    revision: told.corrections.size,
   };
 }
 

@@ -45,10 +45,10 @@ export function charge(tx: Transaction, keys: Keys, runNo: number, spend: Attemp
     const graded = spend.evaluators[kind];
     const taken = asked === null && state !== undefined ? Math.max(graded, reserveOf(state)) : (asked ?? 0) + graded;
     if (taken > 0) tx.count(runNo, kind, taken);
-    if (state !== undefined && spend.agent !== null)
+    if (state !== undefined && spend.agent !== null && asked !== null)
       tx.connection.run(
         'update budget set highest = max(highest, ?), answers = answers + 1 where run_no = ? and kind = ?',
-        asked === null ? 0 : taken,
+        taken,
         runNo,
         kind,
       );
