@@ -26,7 +26,7 @@ details{border-bottom:1px solid var(--line);padding:.35rem 0}
 summary{cursor:pointer;display:grid;grid-template-columns:minmax(8rem,16rem) 4rem 1fr;gap:.8rem}
 summary:focus-visible,input:focus-visible,select:focus-visible,button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 summary::before{content:'';position:absolute;margin:.5em 0 0 -.9rem;border:.3em solid transparent;border-left-color:var(--dim)}details[open]>summary::before{transform:rotate(90deg);margin-left:-1.05rem}
-.n{white-space:nowrap}.scroll{overflow-x:auto}.scroll:focus-visible{outline:2px solid var(--accent)}
+.n,.scroll th{white-space:nowrap}.scroll{overflow-x:auto}.scroll:focus-visible{outline:2px solid var(--accent)}
 summary .id{font-weight:600;overflow-wrap:anywhere}summary .score{font-variant-numeric:tabular-nums}summary .why{overflow-wrap:anywhere}
 pre{background:var(--raised);border:1px solid var(--line);border-radius:.3rem;padding:.5rem .7rem;margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem;max-height:24rem;overflow:auto}
 code{font-size:.9em;overflow-wrap:anywhere}
