@@ -108,14 +108,15 @@ function spentText({ spent, budgets }: RunDocument): string {
 }
 
 function rate(document: RunDocument): string {
-  const perSecond = document.executions.total / Math.max(0.001, (document.duration_ms ?? 0) / 1000);
+  const { completed, failed, timed_out } = document.executions;
+  const perSecond = (completed + failed + timed_out) / Math.max(0.001, (document.duration_ms ?? 0) / 1000);
   return perSecond >= 10 ? number(Math.round(perSecond)) : perSecond.toFixed(1);
 }
 
 async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, run: RunRow): Promise<ExecutionDocument[]> {
   const found: ExecutionDocument[] = [];
   for await (const execution of describeExecutions(app, run, { type: 'not_passed' })) {
-    if (execution.status === 'cancelled') continue; // never made: nothing failed
+    if (execution.status === 'cancelled' || execution.beyond_stop) continue; // never made, or not counted: nothing failed
     found.push(execution);
     if (found.length > MOST_SHOWN) break;
   }
@@ -132,7 +133,11 @@ function failingText(failing: readonly ExecutionDocument[], document: RunDocumen
     ];
   });
   const { completed, failed, timed_out } = document.executions;
-  const total = Math.max(completed + failed + timed_out - document.passed, shown.length);
+  const ended =
+    document.stopped?.after_cases == null
+      ? completed + failed + timed_out
+      : document.stopped.after_cases * document.repeats;
+  const total = Math.max(ended - document.passed, shown.length);
   const more =
     total > shown.length
       ? `\n  ${output.style('dim', `… ${number(total - shown.length)} more: proctor show ${document.run_id} --executions --failed`)}`

@@ -1,3 +1,6 @@
+import type { ArtifactStore } from './artifact.ts';
+import type { RunReaders } from './store.ts';
+
 /** What a bundle says of its run, in canonical JSON; what a signature is over. */
 export interface BundleStatement {
   readonly format: 'proctor/bundle/1';
@@ -27,4 +30,17 @@ export interface BundleSeal {
   readonly statement: string;
   readonly signature: string | null;
   readonly public_key: string | null;
+}
+
+/** A bundle opened for reading, whatever holds it. */
+export interface OpenBundle {
+  readonly store: RunReaders;
+  readonly artifacts: ArtifactStore;
+  /** The ids of the runs inside; a sound bundle has one. */
+  readonly run_ids: readonly string[];
+  readonly seals: readonly BundleSeal[];
+  /** Names of the artifacts inside, in order. */
+  artifactNames(): string[];
+  /** What is wrong with the file itself: pages, tables that are not ours, rows of other runs; a sentence each. */
+  problems(): string[];
 }

@@ -130,6 +130,8 @@ export const executionDocumentSchema = z
       .nullable(),
     output: z.json(),
     failure: z.json(),
+    /** The gate was decided before it in the plan's order: kept as evidence, not counted by the verdict. */
+    beyond_stop: z.boolean(),
   })
   .meta({
     id: 'execution_document',

@@ -1,4 +1,5 @@
 import type { AttemptEnd, Fault, GateStatus, TerminalStatus } from './state.ts';
+import type { CorrectionRow } from './store-rows.ts';
 
 /** The fence: what every write that a worker causes carries, checked in the statement that writes. */
 export interface Fence {
@@ -189,16 +190,8 @@ export interface ClaimedDelivery {
   readonly lease_id: string;
 }
 
-/** A correction to write, as the revision that follows the last. */
-export interface NewCorrection {
-  readonly run_id: string;
-  readonly revision: number;
-  readonly ordinal: number;
-  readonly result: string;
-  readonly aggregate: string;
-  readonly verdict: string;
-  readonly principal: string;
-}
+/** A correction to write, as the revision that follows the last; the store adds the instant and the hash. */
+export type NewCorrection = Omit<CorrectionRow, 'corrected_at' | 'hash'> & { readonly run_id: string };
 
 /** What became of a try, under its lease. */
 export interface DeliverySettlement {

@@ -35,20 +35,20 @@ export const SEQUENTIAL_METRICS = /^(pass_rate|mean_score|dimension\..+)$/;
 /**
  * Early stop by the completed prefix in plan order (CONTRACTS): the run may stop as soon as one condition of the gate is beyond its bound
  * on the wrong side, or all of them on the right side, by the beta-binomial mixture's always-valid interval. With m conditions each is held
- * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before `gate.min_cases` graded cases, nor while more than `gate.max_infra_rate` of the prefix is broken.
+ * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before
+ * `gate.min_cases` graded cases, nor while more than `gate.max_infra_rate` of the prefix is broken.
  */
 export class EarlyStop {
   readonly #watched: readonly Watched[];
   readonly #least: number;
-  #cases = 0;
-  #graded = 0;
-  #decision: StopDecision | null = null;
-
   readonly #repeats: number;
   readonly #mostBroken: number;
   /** The pass rate at the usual confidence, for showing. */
   readonly #rate = new MixtureSequence(0.95);
+  #cases = 0;
+  #graded = 0;
   #broken = 0;
+  #decision: StopDecision | null = null;
 
   constructor({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>) {
     this.#repeats = repeats;

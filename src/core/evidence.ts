@@ -1,5 +1,6 @@
 import type { Envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { CorrectionRow } from '../contract/store.ts';
 import { digest, digestText } from '../lib/canonical-json.ts';
 import type { Aggregate } from './aggregate.ts';
 
@@ -144,20 +145,11 @@ export function lateHash(row: LateRecord): string {
   return digestText('proctor/late/1', JSON.stringify(fields));
 }
 
-/** Everything a correction says. */
-export interface CorrectionRecord {
-  readonly run_id: string;
-  readonly revision: number;
-  readonly ordinal: number;
-  readonly result: string;
-  readonly aggregate: string;
-  readonly verdict: string;
-  readonly principal: string;
-  readonly corrected_at: number;
-}
-
 /** The hash of a correction: over the one before it (the run's evidence root at first) and every column. */
-export function correctionHash(previous: string, row: CorrectionRecord): string {
+export function correctionHash(
+  previous: string,
+  row: Omit<CorrectionRow, 'hash'> & { readonly run_id: string },
+): string {
   const { run_id, revision, ordinal, result, aggregate, verdict, principal, corrected_at } = row;
   return digestText(
     'proctor/correction/1',
@@ -176,8 +168,8 @@ export interface ExecutionContent {
 }
 
 /**
- * The digest of an envelope's content: text, structured, tool calls and usage, of every turn too where it was a session. `raw`, `trace` and `metadata` carry provider
- * ids and timings (CONTRACTS: envelope without timing and ids), so two honest runs may differ there.
+ * The digest of an envelope's content: text, structured, tool calls and usage, of every turn too where it was a session. `raw`, `trace`
+ * and `metadata` carry provider ids and timings (CONTRACTS: envelope without timing and ids), so two honest runs may differ there.
  */
 export function envelopeContent(envelope: Envelope): string {
   const { text, structured, tool_calls, turns, usage } = envelope;

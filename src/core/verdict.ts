@@ -46,10 +46,9 @@ export interface Verdict {
   readonly early_stop?: EarlyStopResult | null;
 }
 
-/** Where the gate was decided, by which method, and how many executions ended beyond it. */
+/** Where the gate was decided, and by which method. What ended beyond it is not told: that depends on timing, the verdict does not. */
 export interface EarlyStopResult extends StopDecision {
   readonly method: 'beta_mixture';
-  readonly beyond: number;
 }
 
 /** What the verdict takes besides the outcomes. */
@@ -79,7 +78,6 @@ export class VerdictBuilder {
   readonly #profile: Profile;
   readonly #snapshotDigest: string;
   readonly #tally: Tally;
-  #beyond = 0;
 
   constructor(profile: Profile, snapshotDigest: string) {
     this.#profile = profile;
@@ -94,11 +92,6 @@ export class VerdictBuilder {
 
   add(outcome: Outcome): void {
     this.#tally.add(outcome);
-  }
-
-  /** Counts an execution that ended beyond the stop. */
-  addBeyond(): void {
-    this.#beyond += 1;
   }
 
   end(contentDigest: string, { baseline = null, decision = null, left_out = 0 }: VerdictParts = {}): Verdict {
@@ -129,7 +122,7 @@ export class VerdictBuilder {
       mean_score: tally.mean('mean_score'),
       scores: tally.scores(),
       ...(this.#profile.gate.baseline === null ? {} : { baseline }),
-      ...(this.#profile.early_stop === 'off' ? {} : { early_stop: this.#stopped(decision) }),
+      ...(this.#profile.early_stop === 'off' ? {} : { early_stop: stopped(decision) }),
     };
   }
 
@@ -170,10 +163,6 @@ export class VerdictBuilder {
     if (unknown) return ['inconclusive', `${nameOf(unknown)} could not be computed: too few cases or repeats`];
     if (compared?.[0] === 'inconclusive') return compared;
     return ['pass', [...conditions.map(describe), ...(compared === null ? [] : [compared[1]])].join('; ')];
-  }
-
-  #stopped(decision: StopDecision | null): EarlyStopResult | null {
-    return decision === null ? null : { ...decision, method: 'beta_mixture', beyond: this.#beyond };
   }
 
   /** Before the plan was through the always-valid interval decides, whatever bound is asked for. */
@@ -220,6 +209,10 @@ export class VerdictBuilder {
     if (this.#tally.clustered) return 'cluster_bootstrap';
     return this.#profile.repeats === 1 ? 'wilson' : 'bootstrap';
   }
+}
+
+function stopped(decision: StopDecision | null): EarlyStopResult | null {
+  return decision === null ? null : { ...decision, method: 'beta_mixture' };
 }
 
 /** The rule that decided before the plan was through. */

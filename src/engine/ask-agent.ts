@@ -1,32 +1,16 @@
 import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
-import type { PlannedCase } from '../contract/snapshot.ts';
-import type { Claim, EvidenceRow, Spend } from '../contract/store.ts';
+import type { EvidenceRow, Spend } from '../contract/store.ts';
 import { overLimit, spendOf } from '../core/budget.ts';
 import { turnsOf } from '../core/session.ts';
 import { untilAborted } from '../lib/abort.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
-import type { AttemptDeps, AttemptTaken } from './attempt.ts';
 import { evaluatorsSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
-import type { EvidenceWriter } from './evidence-rows.ts';
-import type { RunContext } from './run-context.ts';
+import type { AttemptWork } from './attempt-work.ts';
 import { haveSession, type Invoke } from './session.ts';
 
 const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
-
-/** One attempt at work. */
-export interface AttemptWork {
-  readonly deps: AttemptDeps;
-  readonly context: RunContext;
-  readonly claim: Claim;
-  readonly item: PlannedCase;
-  readonly evidence: EvidenceWriter;
-  /** Aborts with what ends the attempt: one for all of it, because each costs as much as a row of the store. */
-  readonly control: AbortController;
-  readonly signal: AbortSignal;
-  readonly taken: AttemptTaken;
-}
 
 /** An answer to grade: the envelope, its row, and the results that an earlier attempt made of it. */
 export interface Answer {

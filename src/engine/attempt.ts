@@ -1,33 +1,18 @@
 import { type AgentFailure, agentFailure } from '../contract/agent.ts';
-import type { ArtifactStore } from '../contract/artifact.ts';
-import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { AttemptSpend, Claim, Completion, EvidenceRow, Fence, RetryLater, Store } from '../contract/store.ts';
+import type { AttemptSpend, Claim, Completion, EvidenceRow, Fence, RetryLater } from '../contract/store.ts';
 import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
 import { overLimit, untoldBudget } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { Clock } from '../lib/clock.ts';
 import { executionId } from '../lib/id.ts';
-import { type Answer, type AttemptWork, ask } from './ask-agent.ts';
+import { type Answer, ask } from './ask-agent.ts';
 import { evaluatorsSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
+import type { AttemptDeps, AttemptTaken, AttemptWork } from './attempt-work.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
-
-/** What an attempt works with. */
-export interface AttemptDeps {
-  readonly store: Store;
-  readonly artifacts: ArtifactStore;
-  readonly plugins: Plugins;
-  readonly clock: Clock;
-}
-
-/** What an attempt has taken so far, for whoever ends it from outside; nothing before the agent is asked. */
-export interface AttemptTaken {
-  spend?: AttemptSpend;
-}
 
 /** How an attempt ended: for good, or with another to follow. */
 export type Ending =
@@ -160,24 +145,20 @@ export class LeaseLost extends Error {
 }
 
 function failed(work: AttemptWork, failure: AgentFailure): Ending {
-  const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
-  return ending(
-    work.claim,
-    decideOn(work, failure),
-    failure.fault,
-    failure.code,
-    [work.evidence.failure(failure)],
-    aggregated,
-    work.taken.spend,
-  );
+  return failedBy(work, failure, decideOn(work, failure), work.taken.spend);
 }
 
 /** A failure of the run that is graded anew stays what it was: nobody is asked again. */
 function failedForGood(work: AttemptWork, failure: AgentFailure): Ending {
-  const aggregated = failure.fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
   const attempt_status = failure.timed_out ? 'timed_out' : 'failed_agent_call';
   const decision: Decision = { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
-  return ending(work.claim, decision, failure.fault, failure.code, [work.evidence.failure(failure)], aggregated);
+  return failedBy(work, failure, decision);
+}
+
+function failedBy(work: AttemptWork, failure: AgentFailure, decision: Decision, spend?: AttemptSpend): Ending {
+  const { fault, code } = failure;
+  const aggregated = fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
+  return ending(work.claim, decision, fault, code, [work.evidence.failure(failure)], aggregated, spend);
 }
 
 function decideOn({ context, claim }: AttemptWork, failure: Failure): Decision {

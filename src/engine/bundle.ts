@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import type { ArtifactStore } from '../contract/artifact.ts';
-import type { BundleSeal, BundleStatement } from '../contract/bundle.ts';
+import type { BundleSeal, BundleStatement, OpenBundle } from '../contract/bundle.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { CorrectionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Verdict } from '../core/verdict.ts';
@@ -92,16 +92,6 @@ function ed25519(read: () => KeyObject, kind: 'private' | 'public'): KeyObject {
   }
   if (key.asymmetricKeyType === 'ed25519') return key;
   throw new ProctorError('invalid_input', `the key is ${key.asymmetricKeyType}; it must be ${wanted}`);
-}
-
-/** A bundle as it is opened, whatever holds it. */
-export interface OpenBundle {
-  readonly store: RunReaders;
-  readonly artifacts: ArtifactStore;
-  readonly run_ids: readonly string[];
-  readonly seals: readonly BundleSeal[];
-  artifactNames(): string[];
-  problems(): string[];
 }
 
 /** What `verify` found in a bundle. */

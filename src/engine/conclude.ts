@@ -43,7 +43,6 @@ export class Concluder {
   /** Takes a row beyond the stop: evidence like any other, but the verdict was decided without it. */
   addBeyond(row: ExecutionRow): void {
     this.#tree.add(row.hash ?? '');
-    this.#verdict.addBeyond();
   }
 
   end(parts: VerdictParts = {}): Conclusion {

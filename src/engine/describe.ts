@@ -221,5 +221,6 @@ async function describeExecution(
     corrected: attempts.corrected,
     output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],
     failure: failure as ExecutionDocument['failure'],
+    beyond_stop: run.stop_after !== null && row.ordinal >= run.stop_after,
   };
 }

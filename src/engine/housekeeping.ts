@@ -3,7 +3,7 @@ import type { RunRow, Store } from '../contract/store.ts';
 import { LEASE_LOSS_BACKOFF, MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { isDead } from '../lib/host.ts';
 import { Lru } from '../lib/lru.ts';
-import type { AttemptDeps } from './attempt.ts';
+import type { AttemptDeps } from './attempt-work.ts';
 import { finalizeRun } from './finalize.ts';
 import { materializeWindow } from './materialize.ts';
 import { readSnapshot } from './run-context.ts';
@@ -31,7 +31,7 @@ const SWEEP_BATCH = 500;
 
 /**
  * What every worker does for the runs besides working: fill the queue's window, take leases of the dead, end cancelled
- * executions, stop runs at their time limit, finalize. Any number of workers may do it; every step is guarded in the store.
+ * executions, stop runs at their time limit, at a spent budget or at a decided gate, finalize. Any number of workers may do it; every step is guarded in the store.
  */
 export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions): Promise<void> {
   const { clock } = deps;

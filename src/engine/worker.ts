@@ -3,14 +3,8 @@ import type { Claim, Fence, RunRow } from '../contract/store.ts';
 import { MAX_LEASE_LOSSES } from '../core/decide.ts';
 import { thisProcess } from '../lib/host.ts';
 import { newId } from '../lib/id.ts';
-import {
-  type AttemptDeps,
-  type AttemptTaken,
-  cancelledEnding,
-  type Ending,
-  executeAttempt,
-  LeaseLost,
-} from './attempt.ts';
+import { cancelledEnding, type Ending, executeAttempt, LeaseLost } from './attempt.ts';
+import type { AttemptDeps, AttemptTaken } from './attempt-work.ts';
 import { keepHouse } from './housekeeping.ts';
 import { RunContext } from './run-context.ts';
 import { ClaimAhead, Slots } from './slots.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { RunDocument } from '../../src/contract/documents.ts';
+import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
 import { proctor, temporaryFolder } from '../support/cli.ts';
 import { examine, writeExamination } from '../support/examined.ts';
 
@@ -243,4 +243,54 @@ test('a first call that tells nothing lifts no budget; a session is spent turn b
     reason: string;
   };
   expect(shown.reason).toBe('limit_cost_usd');
+});
+
+test('what ends beyond the stop is marked and not counted, and the verdict does not depend on how much that was', {
+  timeout: 120_000,
+}, async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const profile = {
+    agent: { kind: 'module', name: 'hurried', version: '1', module: { path: 'agent.mjs', export: 'answer' } },
+    early_stop: 'decided',
+    limits: { concurrency: 8 },
+    gate: { min_cases: 20, all: [{ metric: 'pass_rate', min: 0.7, confidence: 0.8 }] },
+  };
+  await writeExamination(at, { cases: 12_000, profile });
+  // The first call takes its time, so the prefix waits while calls far beyond it end, from the 101st on wrong.
+  await writeFile(
+    path.join(at, 'agent.mjs'),
+    `import { existsSync } from 'node:fs';
+let calls = 0;
+export const answer = async () => {
+  const call = ++calls;
+  if (call === 1) await new Promise((resolve) => setTimeout(resolve, existsSync('slower') ? 4_000 : 400));
+  return { text: call > 100 ? 'no' : 'yes' };
+};\n`,
+  );
+  const runs: RunDocument[] = [];
+  for (const slower of [false, true]) {
+    if (slower) await writeFile(path.join(at, 'slower'), '');
+    const done = await proctor(at, ['run', 'profile.json', '--json', '--quiet']);
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    runs.push(JSON.parse(done.stdout) as RunDocument);
+  }
+  const [one, two] = runs as [RunDocument, RunDocument];
+  expect(two.executions.completed).toBeGreaterThan(one.executions.completed);
+  expect(two.executions.left_out).toBeLessThan(one.executions.left_out);
+  const verdict = async (run: string) => (await proctor(at, ['show', run, '--verdict'])).stdout;
+  expect(await verdict(two.run_id)).toBe(await verdict(one.run_id));
+
+  const lines = (await proctor(at, ['show', one.run_id, '--executions', '--json'])).stdout.trim().split('\n');
+  const documents = lines.map((line) => JSON.parse(line) as ExecutionDocument);
+  const after = one.stopped?.after_cases ?? 0;
+  expect(documents.filter((document) => !document.beyond_stop)).toHaveLength(after);
+  const wrong = documents.filter((document) => document.aggregate?.passed === false);
+  expect(wrong.length).toBeGreaterThan(0);
+  expect(wrong.every((document) => document.beyond_stop)).toBe(true);
+  const shown = (await proctor(at, ['show', one.run_id])).stdout;
+  expect(shown).not.toContain('not passed');
+  expect((await proctor(at, ['show', one.run_id, '--executions', '--failed'])).stdout).toContain(
+    'beyond the stop, not counted: exact_match@1',
+  );
 });

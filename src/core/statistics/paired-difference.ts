@@ -26,9 +26,9 @@ const MOST_FLIPPED = 1_000; // units; beyond, the bootstrap holds its level
 /**
  * Paired comparison of values in [0, 1]: `differences` are new − old, one a case. Percentile bootstrap over cases (or clusters); above
  * `MOST_UNITS_RESAMPLED` units by the normal approximation. The p-value inverts the percentile interval, 2·(1 + resamples at or beyond
- * 0)/(resamples + 1); up to 1,000 units it is never below that of the sign-flip test, because a bootstrap of few units finds too much, and never
- * below 2^(1−units). Where all units agree the interval
- * leaves room for the share of other units that so many could have missed (Wilson's upper bound of 0 in n). Null for no cases.
+ * 0)/(resamples + 1); up to 1,000 units it is never below that of the sign-flip test, because a bootstrap of few units finds too much,
+ * and never below 2^(1−units). Where all units agree the interval leaves room for the share of other units that so many could have
+ * missed (Wilson's upper bound of 0 in n). Null for no cases.
  */
 export function pairedDifference(
   differences: Numbers,

@@ -4,9 +4,9 @@ const MOST_EXACT = 15; // units: 2^15 ways to flip them
 const FLIPS = 10_000;
 
 /**
- * The sign-flip test of paired differences (Fisher's randomization test): under the null a unit's difference is as likely as its opposite, so the
- * two-sided p-value is the share of sign patterns whose sum is at least as far from 0. All patterns up to 15 units, else 10,000 seeded ones and
- * the one that was found. Exact in any sample, which a bootstrap of few units is not.
+ * The sign-flip test of paired differences (Fisher's randomization test): under the null a unit's difference is as likely as its
+ * opposite, so the two-sided p-value is the share of sign patterns whose sum is at least as far from 0. All patterns up to 15 units, else
+ * 10,000 seeded ones and the one that was found. Exact in any sample, which a bootstrap of few units is not.
  */
 export function signFlipP(sums: readonly number[], seed: string): number {
   const found = Math.abs(sums.reduce((total, value) => total + value, 0)) * (1 - 1e-12); // equal sums by another order count

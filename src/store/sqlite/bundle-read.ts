@@ -1,27 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { ArtifactStore } from '../../contract/artifact.ts';
-import type { BundleSeal } from '../../contract/bundle.ts';
+import type { OpenBundle } from '../../contract/bundle.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { RunReaders } from '../../contract/store.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
 import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
 import { Connection, storeError } from './connection.ts';
 import { Keys } from './keys.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 import { runReaders } from './run-readers.ts';
-
-/** An opened bundle, for reading only. */
-export interface BundleFile extends Disposable {
-  readonly store: RunReaders;
-  readonly artifacts: ArtifactStore;
-  /** The ids of the runs inside; a sound bundle has one. */
-  readonly run_ids: readonly string[];
-  readonly seals: readonly BundleSeal[];
-  /** Names of the artifacts inside, in order. */
-  artifactNames(): string[];
-  /** What is wrong with the file itself: pages, tables that are not ours, rows of other runs; a sentence each. */
-  problems(): string[];
-}
 
 /** True when the file is a bundle by its header. */
 export function isBundle(header: Uint8Array): boolean {
@@ -30,7 +16,7 @@ export function isBundle(header: Uint8Array): boolean {
 }
 
 /** Opens a bundle; the file is another's, so nothing in it may run: no triggers, no views, no functions from its schema. */
-export function openBundleFile(file: string): BundleFile {
+export function openBundleFile(file: string): OpenBundle & Disposable {
   let db: DatabaseSync;
   try {
     db = new DatabaseSync(file, { readOnly: true, allowExtension: false });

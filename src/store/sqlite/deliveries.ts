@@ -5,7 +5,8 @@ import type { Transaction } from './transaction.ts';
 
 /**
  * Writes a fact into the outbox, in the transaction that makes it true, with one delivery for each endpoint of the run's profile that
- * wants it; an endpoint that asked to be left alone is. The dedupe key is the run's: a run ends once, so it never publishes two ends. Answers the key, for the event that tells of it.
+ * wants it; an endpoint that asked to be left alone is. The dedupe key is the run's: a run ends once, so it never publishes two ends.
+ * Answers the key, for the event that tells of it.
  */
 export function publish(tx: Transaction, at: { run_no: number; run_id: string }, type: string, body: string): string {
   const dedupe_key = `run:${at.run_id}:final`;
