@@ -14,7 +14,13 @@ export async function buildPackage(folder: string): Promise<string> {
   await using bundle = await rolldown({
     cwd: ROOT,
     platform: 'node',
-    input: ['src/cli/main.ts', 'src/adapters/transport/module-worker.ts', 'src/cli/demo/agent.ts'],
+    input: [
+      'src/cli/main.ts',
+      'src/adapters/transport/module-worker.ts',
+      'src/adapters/tools/module-entry.ts',
+      'src/adapters/tools/schema-entry.ts',
+      'src/cli/demo/agent.ts',
+    ],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`the bundle is not sound: ${log.message}`);
     },

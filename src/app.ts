@@ -26,6 +26,8 @@ export interface App extends AsyncDisposable {
   readonly clock: Clock;
   /** Sends webhooks, with this process' secrets. */
   readonly webhooks: WebhookSender;
+  /** Resolves `${secret:NAME}` and `${env:NAME}` at the last moment; throws `secret_missing`. */
+  resolve(text: string): string;
   /** The acting principal: on a local store the operating system's user. */
   readonly principal: string;
 }
@@ -53,6 +55,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     plugins: createPlugins(options),
     clock: systemClock,
     webhooks,
+    resolve: (text) => secrets.resolve(text),
     principal: `human:${userName()}`,
     [Symbol.asyncDispose]: async () => {
       await webhooks.close();

@@ -13,9 +13,23 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   artifacts: ['core', 'contract', 'lib'],
   adapters: ['core', 'contract', 'lib'],
   engine: ['store', 'artifacts', 'core', 'contract', 'lib'],
+  gateway: ['core', 'contract', 'lib'],
+  server: ['gateway', 'core', 'contract', 'lib'],
   'config.ts': ['contract', 'lib'],
+  'gateway-app.ts': ['adapters', 'app.ts', 'contract', 'core', 'gateway', 'lib'],
   'app.ts': ['adapters', 'artifacts', 'config.ts', 'contract', 'engine', 'lib', 'store'],
-  cli: ['app.ts', 'config.ts', 'adapters', 'artifacts', 'engine', 'core', 'contract', 'lib'],
+  cli: [
+    'app.ts',
+    'gateway-app.ts',
+    'config.ts',
+    'adapters',
+    'artifacts',
+    'engine',
+    'gateway',
+    'core',
+    'contract',
+    'lib',
+  ],
 };
 
 /** npm packages that a layer may use; the others use none. */
@@ -32,8 +46,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     '@ai-sdk/provider',
     '@ai-sdk/openai-compatible',
     '@ai-sdk/anthropic',
+    '@modelcontextprotocol/client',
   ],
-  cli: ['commander'],
+  server: ['zod', 'hono', '@hono/node-server', '@modelcontextprotocol/server'],
+  cli: ['commander', '@modelcontextprotocol/server'],
 };
 
 /** Modules and globals that belong to one place. */
@@ -41,6 +57,8 @@ const RESERVED: readonly (readonly [what: string, pattern: RegExp, where: readon
   ['SQL and node:sqlite', /from 'node:sqlite'/, ['store/']],
   ['child processes', /from 'node:child_process'/, ['lib/process.ts', 'cli/']],
   ['worker threads', /from 'node:worker_threads'/, ['adapters/transport/']],
+  ['calls of tools', /\.invokeTool\(/, ['gateway/']],
+  ['tool sources', /from '.*adapters\/tools\/(?!index)/, ['gateway-app.ts']],
   ['the environment', /process\.env\b/, ['cli/main.ts']],
   ['the wall clock', /\bDate\.now\(/, ['lib/clock.ts']],
   ['the console', /\bconsole\./, ['cli/commands/init.ts']],

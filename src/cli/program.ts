@@ -1,6 +1,7 @@
-import { Command, CommanderError, InvalidArgumentError, type OutputConfiguration } from 'commander';
+import { Command, CommanderError, type OutputConfiguration } from 'commander';
 import { ProctorError } from '../contract/problem.ts';
 import type { CommandContext, Command as Run } from './context.ts';
+import { collect, fraction, positive, runKey, share, whole } from './option-values.ts';
 import { openOutput, reportError } from './output.ts';
 import { VERSION } from './version.ts';
 
@@ -200,6 +201,63 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     ['action', 'profile'],
   );
   on(
+    command(
+      'tool <action> [name]',
+      'ls, run, show, cancel, pin, disable, enable: the project’s tools, through the gateway',
+    )
+      .option('--args <json>', 'run: the arguments, as a JSON object')
+      .option('--arg <name=value>', 'run: one argument; may stand several times', collect)
+      .option('--args-file <file>', 'run: the arguments from a file')
+      .option('--wait <ms>', 'run: wait so long for an answer, where policy asks', whole, 0)
+      .option('--idempotency-key <key>', 'run: carry the call out at most once under this key', runKey)
+      .option('--reason <text>', 'cancel, disable, enable: why')
+      .option('--yes', 'pin: let these definitions be called')
+      .option('--runs', 'ls: recorded calls instead of tools')
+      .option('--run <run>', 'ls --runs: only of this run')
+      .option('--status <status>', 'ls --runs: only with this status')
+      .option('--limit <n>', 'ls --runs: at most so many', positive, 50),
+    async () => (await import('./commands/tool.ts')).tool,
+    ['action', 'name'],
+  );
+  on(
+    command('approvals [id]', 'the calls that wait for a person’s answer, or one of them in full')
+      .option('--all', 'those that are through, too')
+      .option('--limit <n>', 'at most so many', positive, 50),
+    async () => (await import('./commands/approvals.ts')).approvals,
+    ['id'],
+  );
+  on(
+    command('approve <id>', 'let a call be carried out, once, with exactly these arguments')
+      .option('--comment <text>', 'kept with the answer')
+      .option('--edit <json>', 'with these arguments instead, where policy lets you')
+      .option('--seen <digest>', 'of a long call: the digest at the end of what was shown'),
+    async () => (await import('./commands/approve.ts')).approve,
+    ['id'],
+  );
+  on(
+    command('deny <id>', 'do not let a call be carried out').option('--comment <text>', 'told to the caller'),
+    async () => (await import('./commands/approve.ts')).deny,
+    ['id'],
+  );
+  on(
+    command('mcp', 'be an MCP server whose tools are the project’s, gated: on the standard streams, or over HTTP')
+      .option('--http [port]', 'over HTTP on this machine, with approvals and tool runs beside; 4780 unless said')
+      .option('--as <principal>', 'the agent that calls, where no token says so', 'agent:mcp')
+      .option('--raw-source <source>', 'the tools of this source alone, under their own names')
+      .option('--hold-ms <ms>', 'how long a call that waits is kept open at a time', positive, 45_000)
+      .option('--open-to <address>', 'listen on this address of the machine instead of loopback'),
+    async () => (await import('./commands/mcp.ts')).mcp,
+  );
+  on(
+    command('policy <action> [first] [second]', 'check [FILE], test FILE, explain TOOL_RUN, diff OLD NEW, init [FILE]')
+      .option('--days <n>', 'diff: calls of the last so many days', positive, 30)
+      .option('--run <run>', 'diff: only calls of this run')
+      .option('--limit <n>', 'diff: show at most so many', positive, 50)
+      .option('--force', 'init: write over a file that exists'),
+    async () => (await import('./commands/policy.ts')).policy,
+    ['action', 'first', 'second'],
+  );
+  on(
     command('worker', 'join: work on runs of this store until stopped')
       .option('--run <run>', 'only this run, and end with it; may stand several times', collect)
       .option('--concurrency <n>', 'executions at once in this process', positive)
@@ -238,37 +296,4 @@ function working(command: Command): Command {
     .option('--lease-ms <ms>', 'lease time', positive, 30_000)
     .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
     .option('--quiet', 'no progress');
-}
-
-/** An option that may stand several times; a list after one option would swallow the arguments that follow. */
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
-
-function whole(value: string): number {
-  if (!/^(0|[1-9][0-9]{0,8})$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(value);
-}
-
-function share(value: string): number {
-  const number = Number(value);
-  if (!(value !== '' && number > 0 && number <= 0.5)) throw new InvalidArgumentError('It must lie above 0, up to 0.5.');
-  return number;
-}
-
-function fraction(value: string): number {
-  const number = Number(value);
-  if (!(value !== '' && number >= 0 && number <= 1)) throw new InvalidArgumentError('It must lie between 0 and 1.');
-  return number;
-}
-
-function positive(value: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return Number(value);
-}
-
-function runKey(value: string): string {
-  if (!/^[^\p{Cc}]{1,200}$/u.test(value) || !value.isWellFormed())
-    throw new InvalidArgumentError('It must be 1 to 200 printable characters.');
-  return value;
 }

@@ -44,3 +44,19 @@ export type Fault = (typeof FAULTS)[number];
 /** States of an outbox delivery. */
 export const DELIVERY_STATUSES = ['pending', 'published', 'failed', 'dead'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** States of a tool run. */
+export const TOOL_RUN_STATUSES = [
+  'started',
+  'approval_required',
+  'approved',
+  'ok',
+  'error',
+  'timeout',
+  'denied',
+] as const;
+export type ToolRunStatus = (typeof TOOL_RUN_STATUSES)[number];
+
+/** States of an approval. */
+export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'consumed'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];

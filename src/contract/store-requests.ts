@@ -150,6 +150,8 @@ export interface NewSession {
   readonly boot_id: string;
   readonly pid: number;
   readonly process_start: string;
+  /** What it is there for: `worker` unless said. */
+  readonly role?: 'worker' | 'gateway';
 }
 
 /** Whose leases may be taken, and how many at once. */

@@ -69,6 +69,7 @@ export interface Holder {
 
 /** A worker session as it is stored. */
 export interface SessionRow extends NewSession {
+  readonly role: 'worker' | 'gateway';
   readonly started_at: number;
   readonly last_seen_at: number;
   readonly ended_at: number | null;

@@ -41,8 +41,11 @@ import type {
   SessionRow,
 } from './store-rows.ts';
 
+import type { ToolStore } from './tool-store.ts';
+
 export type * from './store-requests.ts';
 export type * from './store-rows.ts';
+export type * from './tool-store.ts';
 
 /** What can be read of a run: from a store, or from a bundle of that run alone. */
 export interface RunReaders {
@@ -73,7 +76,7 @@ export interface RunReaders {
 }
 
 /** The store: async, batch-shaped verbs; every write of a worker is fenced; every transition comes with its event in one transaction. */
-export interface Store extends RunReaders {
+export interface Store extends RunReaders, ToolStore {
   /** Where it is, for people. */
   readonly location: string;
 

@@ -54,5 +54,41 @@ export const deliveryMachine = defineMachine({
   next: { pending: ['published', 'failed'], failed: ['pending', 'dead'], dead: ['pending'], published: [] },
 });
 
+/** One call of a tool, as the gateway records it. */
+export const toolRunMachine = defineMachine({
+  name: 'tool_run',
+  initial: 'started',
+  next: {
+    started: ['ok', 'error', 'timeout', 'denied', 'approval_required'],
+    approval_required: ['approved', 'denied', 'error'],
+    approved: ['ok', 'error', 'timeout'],
+    ok: [],
+    error: [],
+    timeout: [],
+    denied: [],
+  },
+});
+
+/** A person's single-use answer to one call that policy asks for. */
+export const approvalMachine = defineMachine({
+  name: 'approval',
+  initial: 'pending',
+  next: {
+    pending: ['approved', 'denied', 'expired', 'cancelled'],
+    approved: ['consumed', 'expired', 'cancelled'],
+    denied: [],
+    expired: [],
+    cancelled: [],
+    consumed: [],
+  },
+});
+
 /** Every machine whose table the store enforces and the documentation draws. */
-export const MACHINES = [runMachine, executionMachine, attemptMachine, deliveryMachine] as const;
+export const MACHINES = [
+  runMachine,
+  executionMachine,
+  attemptMachine,
+  deliveryMachine,
+  toolRunMachine,
+  approvalMachine,
+] as const;

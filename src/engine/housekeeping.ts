@@ -58,7 +58,8 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
           backoff: LEASE_LOSS_BACKOFF,
         });
         if (taken.length > 0) options.changed();
-        options.sharers((await deps.store.liveSessions(clock.now() - options.lease_ms)).length);
+        const live = await deps.store.liveSessions(clock.now() - options.lease_ms);
+        options.sharers(live.filter(({ role }) => role === 'worker').length);
       }
     } catch (error) {
       options.failed(error);

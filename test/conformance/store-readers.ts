@@ -135,7 +135,7 @@ export function storeReaders(open: OpenHarness): void {
     harness.advance(500);
     await store.closeSession('wse_2');
     expect(plain(await store.sessions({ after: 'wse_1', limit: 5 }))).toEqual([
-      { ...newSession('wse_2'), started_at: started, last_seen_at: ended, ended_at: ended },
+      { ...newSession('wse_2'), role: 'worker', started_at: started, last_seen_at: ended, ended_at: ended },
     ]);
   });
 

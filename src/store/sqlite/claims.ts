@@ -145,7 +145,7 @@ function share(tx: Transaction, keys: Keys, run: ActiveRun, leases: Holdings, re
   const { running, own } = leases.runs.get(run.run_no) ?? { running: 0, own: 0 };
   const live =
     tx.connection.get<{ n: number }>(
-      'select count(*) as n from worker_session where ended_at is null and last_seen_at > ?',
+      "select count(*) as n from worker_session where ended_at is null and role = 'worker' and last_seen_at > ?",
       tx.now - request.lease_ms,
     )?.n ?? 1;
   const ahead = live <= 1 ? request.ahead : 0;

@@ -2,13 +2,13 @@ import type { NewSession, Page, SessionRow } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { Transaction } from './transaction.ts';
 
-const COLUMNS = 'session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, ended_at';
+const COLUMNS = 'session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, ended_at, role';
 
 /** Records a worker session: one life of a worker. */
 export function openSession(tx: Transaction, session: NewSession): void {
-  const { session_id, worker, host, boot_id, pid, process_start } = session;
+  const { session_id, worker, host, boot_id, pid, process_start, role = 'worker' } = session;
   tx.connection.run(
-    'insert into worker_session (session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into worker_session (session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, role) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     session_id,
     worker,
     host,
@@ -17,6 +17,7 @@ export function openSession(tx: Transaction, session: NewSession): void {
     process_start,
     tx.now,
     tx.now,
+    role,
   );
 }
 

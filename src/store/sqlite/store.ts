@@ -17,6 +17,7 @@ import * as readers from './readers.ts';
 import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import * as sessions from './sessions.ts';
+import { toolStore } from './tool-store.ts';
 import { Writer, type WriterStatistics } from './writer.ts';
 
 /** Which file, by which clock. */
@@ -97,6 +98,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     replayDeliveries: (filter) => writer.write((tx) => replayDeliveries(tx, filter)),
     deliveries: (filter, page) => read(() => deliveries(connection, filter, page)),
 
+    ...toolStore(connection, keys, writer, read, () => clock.now()),
     ...runReaders(connection, keys, read),
     runByKey: (key) => read(() => readers.runByKey(connection, key)),
     runs: (page) => read(() => readers.runs(connection, page)),

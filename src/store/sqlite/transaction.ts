@@ -1,4 +1,5 @@
 import { eventHash } from '../../core/evidence.ts';
+import { gatewayEventHash } from '../../core/gateway.ts';
 import type { Connection } from './connection.ts';
 
 /** What one event says, before the transaction numbers and chains it. */
@@ -9,6 +10,16 @@ export interface NewEvent {
   readonly ordinal?: number;
   readonly attempt?: number;
   readonly body?: string;
+}
+
+/** What one event of the gateway says; `run_id` is the run of its stream, null outside of runs (stream 0). */
+export interface NewGatewayEvent {
+  readonly stream: number;
+  readonly run_id: string | null;
+  readonly type: string;
+  readonly tool_run_no: number | null;
+  readonly tool_run_id: string | null;
+  readonly body: string;
 }
 
 interface Head {
@@ -24,6 +35,7 @@ export class Transaction {
   readonly now: number;
   readonly connection: Connection;
   readonly #heads = new Map<number, Head>();
+  readonly #gatewayHeads = new Map<number, Head>();
   readonly #stats = new Map<string, { run_no: number; kind: string; n: number }>();
 
   constructor(connection: Connection, now: number) {
@@ -51,6 +63,34 @@ export class Transaction {
     head.count = seq;
     head.hash = hash;
     return hash;
+  }
+
+  /** Appends an event to its stream of the gateway. */
+  gatewayEvent(event: NewGatewayEvent): void {
+    const { stream, run_id, type, tool_run_no, tool_run_id, body } = event;
+    let head = this.#gatewayHeads.get(stream);
+    if (head === undefined) {
+      const row = this.connection.get<{ event_count: number; event_hash: string }>(
+        'select event_count, event_hash from gateway_head where stream = ?',
+        stream,
+      );
+      head = { count: row?.event_count ?? 0, hash: row?.event_hash ?? '' };
+      this.#gatewayHeads.set(stream, head);
+    }
+    const seq = head.count + 1;
+    const hash = gatewayEventHash(head.hash, { run_id, seq, type, at: this.now, tool_run_id, body });
+    this.connection.run(
+      'insert or fail into gateway_event (stream, seq, type, at, tool_run_no, body, hash) values (?, ?, ?, ?, ?, ?, ?)',
+      stream,
+      seq,
+      type,
+      this.now,
+      tool_run_no,
+      body,
+      hash,
+    );
+    head.count = seq;
+    head.hash = hash;
   }
 
   /** The head of a run's event chain, with what this transaction added. */
@@ -90,6 +130,22 @@ export class Transaction {
         head.hash,
         runNo,
       );
+    }
+    for (const [stream, head] of this.#gatewayHeads) {
+      const { count, hash } = head;
+      const moved = this.connection.run(
+        'update gateway_head set event_count = ?1, event_hash = ?2 where stream = ?3 and event_count < ?1',
+        count,
+        hash,
+        stream,
+      );
+      if (moved === 0)
+        this.connection.run(
+          'insert into gateway_head (stream, event_count, event_hash) values (?, ?, ?)',
+          stream,
+          count,
+          hash,
+        );
     }
     for (const { run_no, kind, n } of this.#stats.values()) {
       if (n !== 0)

@@ -1,3 +1,6 @@
+import { GATEWAY_GUARDS } from './gateway-triggers.ts';
+import { frozen, guard, illegal, refuse, refuseReplace, transition } from './trigger-parts.ts';
+
 /**
  * Triggers by name that hold the store's promises against raw SQL too, made from one list so that no table is forgotten.
  * REPLACE deletes without DELETE triggers (unless recursive_triggers is on, which is per connection), so every append-only
@@ -15,6 +18,7 @@ export function triggers(): ReadonlyMap<string, string> {
       ...(keys.length > 0 ? [refuseReplace(table, keys)] : []),
     ]),
     ...GUARDS,
+    ...GATEWAY_GUARDS,
   ];
   return new Map(statements.map((statement) => [/create trigger (\w+)/.exec(statement)?.[1] ?? '', statement]));
 }
@@ -34,6 +38,13 @@ const APPEND_ONLY: readonly (readonly [string, ...string[]])[] = [
   ['blessing', 'blessing_no = new.blessing_no'],
   ['correction', 'run_no = new.run_no and revision = new.revision'],
   ['outbox', 'outbox_no = new.outbox_no', 'dedupe_key = new.dedupe_key'],
+  ['policy', 'digest = new.digest'],
+  ['tool_definition', 'source = new.source and name = new.name and digest = new.digest'],
+  ['tool_pin', 'pin_no = new.pin_no'],
+  ['tool_switch', 'switch_no = new.switch_no'],
+  ['tool_delivery', 'tool_run_no = new.tool_run_no'],
+  ['tool_cancel', 'tool_run_no = new.tool_run_no'],
+  ['gateway_event', 'position = new.position'], // gateway_event_appends refuses a seq that exists
 ];
 
 /** Rows that change by transitions only and are never deleted or replaced. */
@@ -44,55 +55,15 @@ const ENTITIES: readonly (readonly [string, ...string[]])[] = [
   ['worker_session', 'session_no = new.session_no', 'session_id = new.session_id'],
   ['delivery', 'outbox_no = new.outbox_no and endpoint = new.endpoint'],
   ['budget', 'run_no = new.run_no and kind = new.kind'],
+  [
+    'tool_run',
+    'tool_run_no = new.tool_run_no',
+    'tool_run_id = new.tool_run_id',
+    'principal = new.principal and idempotency_key = new.idempotency_key',
+  ],
+  ['approval', 'approval_no = new.approval_no', 'approval_id = new.approval_id', 'tool_run_no = new.tool_run_no'],
+  ['gateway_head', 'stream = new.stream'],
 ];
-
-function refuse(table: string, verb: 'update' | 'delete'): string {
-  return `create trigger ${table}_no_${verb} before ${verb} on ${table} begin
-  select raise(abort, 'proctor: ${table} is append-only, ${verb} is refused');
-end`;
-}
-
-function refuseReplace(table: string, keys: readonly string[]): string {
-  const exists = keys.map((key) => `exists (select 1 from ${table} where ${key})`).join(' or ');
-  return `create trigger ${table}_no_replace before insert on ${table} when ${exists} begin
-  select raise(${table === 'execution' ? 'fail' : 'abort'}, 'proctor: ${table} has this row already, it cannot be replaced');
-end`;
-}
-
-function transition(machine: string, table: string): string {
-  return `create trigger ${table}_transition before update of status on ${table}
-when old.status <> new.status and not exists (
-  select 1 from state_transition where machine = '${machine}' and from_state = old.status and to_state = new.status
-) begin
-  select raise(abort, 'proctor: illegal transition of ${table}.status');
-end`;
-}
-
-function frozen(table: string, columns: readonly string[]): string {
-  return `create trigger ${table}_frozen before update of ${columns.join(', ')} on ${table} when ${columns.map((column) => `new.${column} is not old.${column}`).join(' or ')} begin
-  select raise(abort, 'proctor: what a row of ${table} was created with does not change');
-end`;
-}
-
-/**
- * One trigger that refuses by the first condition that holds, for the tables that every execution writes: entering a trigger
- * costs more than a look-up in it. FAIL and not ABORT: with ABORT, SQLite opens a statement journal for every statement; a
- * statement of one row is refused alike, one of many rows may leave those before the refused one, each of which was legal.
- */
-function guard(name: string, event: string, conditions: readonly (readonly [when: string, message: string])[]): string {
-  const cases = conditions.map(([when, message]) => `    when ${when} then raise(fail, 'proctor: ${message}')`);
-  return `create trigger ${name} before ${event} begin
-  select case
-${cases.join('\n')}
-  end;
-end`;
-}
-
-function illegal(machine: string): string {
-  return `old.status <> new.status and not exists (
-      select 1 from state_transition where machine = '${machine}' and from_state = old.status and to_state = new.status
-    )`;
-}
 
 const GUARDS: readonly string[] = [
   `create trigger state_transition_no_insert before insert on state_transition begin

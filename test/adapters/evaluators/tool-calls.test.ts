@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { globMatches } from '../../../src/adapters/evaluators/parts/glob.ts';
 import { toolCalls } from '../../../src/adapters/evaluators/tool-calls.ts';
 import type { ToolCall } from '../../../src/contract/agent.ts';
+import { globMatches } from '../../../src/lib/glob.ts';
 import { grade, opened, outcome } from './grade.ts';
 
 function call(name: string, args: ToolCall['arguments'] = {}, source: ToolCall['source'] = 'gated'): ToolCall {

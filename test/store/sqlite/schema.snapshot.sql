@@ -1,3 +1,29 @@
+create table approval (
+  approval_no integer primary key,
+  approval_id text not null unique,
+  tool_run_no integer not null unique references tool_run (tool_run_no) deferrable initially deferred,
+  status text not null,
+  call_digest text not null,
+  approvers text not null check (json_valid(approvers)),
+  self_approval integer not null check (self_approval in (0, 1)),
+  edit integer not null check (edit in (0, 1)),
+  reason text,
+  policy_digest text not null,
+  requested_at integer not null,
+  expires_at integer not null,
+  decided_at integer,
+  decided_by text,
+  decided_roles text,
+  decided_on text,
+  comment text,
+  preview_digest text,
+  ended_at integer,
+  ended_because text,
+  check ((status in ('denied', 'expired', 'cancelled', 'consumed')) = (ended_at is not null)),
+  check (status <> 'approved' or (decided_at is not null and decided_by is not null and preview_digest is not null)),
+  check (status <> 'consumed' or decided_by is not null)
+) strict;
+
 create table attempt (
   run_no integer not null,
   ordinal integer not null,
@@ -94,6 +120,23 @@ create table execution (
   primary key (run_no, ordinal)
 ) strict, without rowid;
 
+create table gateway_event (
+  position integer primary key,
+  stream integer not null,
+  seq integer not null check (seq > 0),
+  type text not null,
+  at integer not null,
+  tool_run_no integer,
+  body text not null check (json_valid(body)),
+  hash text not null
+) strict;
+
+create table gateway_head (
+  stream integer primary key,
+  event_count integer not null,
+  event_hash text not null
+) strict;
+
 create table late_evidence (
   run_no integer not null references run (run_no) deferrable initially deferred,
   late_seq integer not null,
@@ -105,6 +148,14 @@ create table late_evidence (
   received_at integer not null,
   hash text not null,
   primary key (run_no, late_seq)
+) strict, without rowid;
+
+create table limit_use (
+  limit_key text not null,
+  slice integer not null,
+  calls integer not null,
+  cost_micro_usd integer not null,
+  primary key (limit_key, slice)
 ) strict, without rowid;
 
 create table meta (
@@ -122,6 +173,11 @@ create table outbox (
   body text not null,
   created_at integer not null
 ) strict;
+
+create table policy (
+  digest text primary key not null check (length(digest) = 64),
+  body text not null check (json_valid(body))
+) strict, without rowid;
 
 create table queue (
   run_no integer not null,
@@ -212,6 +268,92 @@ create table state_transition (
   primary key (machine, from_state, to_state)
 ) strict, without rowid;
 
+create table tool_cancel (
+  tool_run_no integer primary key references tool_run (tool_run_no) deferrable initially deferred,
+  reason text not null,
+  requested_by text not null,
+  requested_at integer not null
+) strict, without rowid;
+
+create table tool_definition (
+  source text not null,
+  name text not null,
+  digest text not null check (length(digest) = 64),
+  body text not null check (json_valid(body)),
+  first_seen_at integer not null,
+  primary key (source, name, digest)
+) strict, without rowid;
+
+create table tool_delivery (
+  tool_run_no integer primary key references tool_run (tool_run_no) deferrable initially deferred,
+  delivered_at integer not null
+) strict, without rowid;
+
+create table tool_pin (
+  pin_no integer primary key,
+  source text not null,
+  name text not null,
+  digest text,
+  pinned_by text not null,
+  pinned_at integer not null
+) strict;
+
+create table tool_run (
+  tool_run_no integer primary key,
+  tool_run_id text not null unique,
+  stream integer not null,
+  ordinal integer,
+  attempt integer,
+  source text not null,
+  name text not null,
+  definition_digest text,
+  -- What the source gave for the call is not kept; secrets stand as references.
+  arguments text not null check (json_valid(arguments)),
+  arguments_digest text not null,
+  call_digest text not null,
+  principal text not null,
+  principal_kind text not null check (principal_kind in ('human', 'agent', 'service')),
+  roles text not null check (json_valid(roles)),
+  agent text,
+  surface text not null,
+  risk text not null,
+  open_world integer not null check (open_world in (0, 1)),
+  cost_micro_usd integer not null default 0,
+  request_id text,
+  trace_id text,
+  caused_by text,
+  idempotency_key text,
+  edited_from integer references tool_run (tool_run_no) deferrable initially deferred,
+  created_at integer not null,
+  status text not null,
+  reason text,
+  decision text check (decision in ('allow', 'ask', 'deny')),
+  policy_digest text,
+  rules text check (rules is null or json_valid(rules)),
+  execute text check (execute in ('attended', 'on_approval')),
+  session_no integer references worker_session (session_no) deferrable initially deferred,
+  dispatched_at integer,
+  finished_at integer,
+  error text check (error is null or json_valid(error)),
+  output text,
+  output_artifact text,
+  output_digest text,
+  output_bytes integer,
+  latency_ms integer,
+  check ((status in ('ok', 'error', 'timeout', 'denied')) = (finished_at is not null)),
+  check (status not in ('ok', 'timeout', 'approved') or dispatched_at is not null),
+  check (status <> 'denied' or dispatched_at is null)
+) strict;
+
+create table tool_switch (
+  switch_no integer primary key,
+  scope text not null,
+  off integer not null check (off in (0, 1)),
+  reason text not null,
+  switched_by text not null,
+  switched_at integer not null
+) strict;
+
 create table worker_session (
   session_no integer primary key,
   session_id text not null unique,
@@ -223,7 +365,9 @@ create table worker_session (
   started_at integer not null,
   last_seen_at integer not null,
   ended_at integer
-) strict;
+, role text not null default 'worker' check (role in ('worker', 'gateway'))) strict;
+
+create index approval_open on approval (expires_at) where status in ('pending', 'approved');
 
 create index blessing_profile on blessing (profile_id, blessing_no);
 
@@ -234,6 +378,10 @@ create index delivery_open on delivery (endpoint, outbox_no) where status in ('p
 create unique index event_seq on event (run_no, seq);
 
 create unique index execution_case on execution (run_no, case_id, repeat);
+
+create index gateway_event_run on gateway_event (tool_run_no, position) where tool_run_no is not null;
+
+create unique index gateway_event_seq on gateway_event (stream, seq);
 
 create index queue_lost on queue (run_no, lease_losses, available_at) where status = 'retry_scheduled' and lease_losses > 0;
 
@@ -249,6 +397,20 @@ create index result_not_passed on result (run_no, ordinal) where passed = 0;
 
 create index run_active on run (run_no) where status in ('pending', 'running', 'finalizing');
 
+create index tool_pin_newest on tool_pin (source, name, pin_no);
+
+create index tool_run_call on tool_run (call_digest, tool_run_no) where decision = 'ask';
+
+create unique index tool_run_key on tool_run (principal, idempotency_key) where idempotency_key is not null;
+
+create index tool_run_open on tool_run (session_no) where finished_at is null;
+
+create index tool_run_stream on tool_run (stream, ordinal, attempt, tool_run_no);
+
+create index tool_run_taint on tool_run (principal, dispatched_at) where open_world = 1 and dispatched_at is not null;
+
+create index tool_switch_newest on tool_switch (scope, switch_no);
+
 create index worker_session_live on worker_session (last_seen_at) where ended_at is null;
 
 create view evaluator_result as
@@ -259,6 +421,39 @@ from evidence e
 join run r on r.run_no = e.run_no
 join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal
 where e.kind = 'evaluator_result' and e.artifact is null;
+
+create trigger approval_answered before update of decided_at, decided_by, decided_roles, decided_on, preview_digest on approval
+when old.decided_at is not null and (new.decided_at is not old.decided_at or new.decided_by is not old.decided_by
+  or new.decided_roles is not old.decided_roles or new.decided_on is not old.decided_on or new.preview_digest is not old.preview_digest) begin
+  select raise(abort, 'proctor: an approval is answered once');
+end;
+
+create trigger approval_final before update on approval when old.ended_at is not null begin
+  select raise(abort, 'proctor: an ended approval does not change');
+end;
+
+create trigger approval_frozen before update of approval_no, approval_id, tool_run_no, call_digest, approvers, self_approval, edit, reason, policy_digest, requested_at, expires_at on approval when new.approval_no is not old.approval_no or new.approval_id is not old.approval_id or new.tool_run_no is not old.tool_run_no or new.call_digest is not old.call_digest or new.approvers is not old.approvers or new.self_approval is not old.self_approval or new.edit is not old.edit or new.reason is not old.reason or new.policy_digest is not old.policy_digest or new.requested_at is not old.requested_at or new.expires_at is not old.expires_at begin
+  select raise(abort, 'proctor: what a row of approval was created with does not change');
+end;
+
+create trigger approval_no_delete before delete on approval begin
+  select raise(abort, 'proctor: approval is append-only, delete is refused');
+end;
+
+create trigger approval_no_replace before insert on approval when exists (select 1 from approval where approval_no = new.approval_no) or exists (select 1 from approval where approval_id = new.approval_id) or exists (select 1 from approval where tool_run_no = new.tool_run_no) begin
+  select raise(abort, 'proctor: approval has this row already, it cannot be replaced');
+end;
+
+create trigger approval_starts_pending before insert on approval when new.status <> 'pending' begin
+  select raise(abort, 'proctor: an approval starts pending');
+end;
+
+create trigger approval_transition before update of status on approval
+when old.status <> new.status and not exists (
+  select 1 from state_transition where machine = 'approval' and from_state = old.status and to_state = new.status
+) begin
+  select raise(abort, 'proctor: illegal transition of approval.status');
+end;
 
 create trigger attempt_changes before update on attempt begin
   select case
@@ -389,6 +584,36 @@ create trigger execution_no_update before update on execution begin
   select raise(abort, 'proctor: execution is append-only, update is refused');
 end;
 
+create trigger gateway_event_appends before insert on gateway_event begin
+  select case
+    when new.seq <> 1 + coalesce((select max(seq) from gateway_event where stream = new.stream), 0) then raise(fail, 'proctor: events are appended in order, each once')
+  end;
+end;
+
+create trigger gateway_event_no_delete before delete on gateway_event begin
+  select raise(abort, 'proctor: gateway_event is append-only, delete is refused');
+end;
+
+create trigger gateway_event_no_replace before insert on gateway_event when exists (select 1 from gateway_event where position = new.position) begin
+  select raise(abort, 'proctor: gateway_event has this row already, it cannot be replaced');
+end;
+
+create trigger gateway_event_no_update before update on gateway_event begin
+  select raise(abort, 'proctor: gateway_event is append-only, update is refused');
+end;
+
+create trigger gateway_head_forward before update on gateway_head when new.stream <> old.stream or new.event_count <= old.event_count begin
+  select raise(abort, 'proctor: the event head only moves forward');
+end;
+
+create trigger gateway_head_no_delete before delete on gateway_head begin
+  select raise(abort, 'proctor: gateway_head is append-only, delete is refused');
+end;
+
+create trigger gateway_head_no_replace before insert on gateway_head when exists (select 1 from gateway_head where stream = new.stream) begin
+  select raise(abort, 'proctor: gateway_head has this row already, it cannot be replaced');
+end;
+
 create trigger late_evidence_no_delete before delete on late_evidence begin
   select raise(abort, 'proctor: late_evidence is append-only, delete is refused');
 end;
@@ -411,6 +636,18 @@ end;
 
 create trigger outbox_no_update before update on outbox begin
   select raise(abort, 'proctor: outbox is append-only, update is refused');
+end;
+
+create trigger policy_no_delete before delete on policy begin
+  select raise(abort, 'proctor: policy is append-only, delete is refused');
+end;
+
+create trigger policy_no_replace before insert on policy when exists (select 1 from policy where digest = new.digest) begin
+  select raise(abort, 'proctor: policy has this row already, it cannot be replaced');
+end;
+
+create trigger policy_no_update before update on policy begin
+  select raise(abort, 'proctor: policy is append-only, update is refused');
 end;
 
 create trigger queue_ends_with_result before delete on queue begin
@@ -532,6 +769,100 @@ end;
 
 create trigger state_transition_no_update before update on state_transition begin
   select raise(abort, 'proctor: state_transition is append-only, update is refused');
+end;
+
+create trigger tool_cancel_no_delete before delete on tool_cancel begin
+  select raise(abort, 'proctor: tool_cancel is append-only, delete is refused');
+end;
+
+create trigger tool_cancel_no_replace before insert on tool_cancel when exists (select 1 from tool_cancel where tool_run_no = new.tool_run_no) begin
+  select raise(abort, 'proctor: tool_cancel has this row already, it cannot be replaced');
+end;
+
+create trigger tool_cancel_no_update before update on tool_cancel begin
+  select raise(abort, 'proctor: tool_cancel is append-only, update is refused');
+end;
+
+create trigger tool_definition_no_delete before delete on tool_definition begin
+  select raise(abort, 'proctor: tool_definition is append-only, delete is refused');
+end;
+
+create trigger tool_definition_no_replace before insert on tool_definition when exists (select 1 from tool_definition where source = new.source and name = new.name and digest = new.digest) begin
+  select raise(abort, 'proctor: tool_definition has this row already, it cannot be replaced');
+end;
+
+create trigger tool_definition_no_update before update on tool_definition begin
+  select raise(abort, 'proctor: tool_definition is append-only, update is refused');
+end;
+
+create trigger tool_delivery_no_delete before delete on tool_delivery begin
+  select raise(abort, 'proctor: tool_delivery is append-only, delete is refused');
+end;
+
+create trigger tool_delivery_no_replace before insert on tool_delivery when exists (select 1 from tool_delivery where tool_run_no = new.tool_run_no) begin
+  select raise(abort, 'proctor: tool_delivery has this row already, it cannot be replaced');
+end;
+
+create trigger tool_delivery_no_update before update on tool_delivery begin
+  select raise(abort, 'proctor: tool_delivery is append-only, update is refused');
+end;
+
+create trigger tool_pin_no_delete before delete on tool_pin begin
+  select raise(abort, 'proctor: tool_pin is append-only, delete is refused');
+end;
+
+create trigger tool_pin_no_replace before insert on tool_pin when exists (select 1 from tool_pin where pin_no = new.pin_no) begin
+  select raise(abort, 'proctor: tool_pin has this row already, it cannot be replaced');
+end;
+
+create trigger tool_pin_no_update before update on tool_pin begin
+  select raise(abort, 'proctor: tool_pin is append-only, update is refused');
+end;
+
+create trigger tool_run_final before update on tool_run when old.finished_at is not null begin
+  select raise(abort, 'proctor: an ended tool run does not change');
+end;
+
+create trigger tool_run_frozen before update of tool_run_no, tool_run_id, stream, ordinal, attempt, source, name, definition_digest, arguments, arguments_digest, call_digest, principal, principal_kind, roles, agent, surface, risk, open_world, cost_micro_usd, request_id, trace_id, caused_by, idempotency_key, edited_from, created_at on tool_run when new.tool_run_no is not old.tool_run_no or new.tool_run_id is not old.tool_run_id or new.stream is not old.stream or new.ordinal is not old.ordinal or new.attempt is not old.attempt or new.source is not old.source or new.name is not old.name or new.definition_digest is not old.definition_digest or new.arguments is not old.arguments or new.arguments_digest is not old.arguments_digest or new.call_digest is not old.call_digest or new.principal is not old.principal or new.principal_kind is not old.principal_kind or new.roles is not old.roles or new.agent is not old.agent or new.surface is not old.surface or new.risk is not old.risk or new.open_world is not old.open_world or new.cost_micro_usd is not old.cost_micro_usd or new.request_id is not old.request_id or new.trace_id is not old.trace_id or new.caused_by is not old.caused_by or new.idempotency_key is not old.idempotency_key or new.edited_from is not old.edited_from or new.created_at is not old.created_at begin
+  select raise(abort, 'proctor: what a row of tool_run was created with does not change');
+end;
+
+create trigger tool_run_no_delete before delete on tool_run begin
+  select raise(abort, 'proctor: tool_run is append-only, delete is refused');
+end;
+
+create trigger tool_run_no_replace before insert on tool_run when exists (select 1 from tool_run where tool_run_no = new.tool_run_no) or exists (select 1 from tool_run where tool_run_id = new.tool_run_id) or exists (select 1 from tool_run where principal = new.principal and idempotency_key = new.idempotency_key) begin
+  select raise(abort, 'proctor: tool_run has this row already, it cannot be replaced');
+end;
+
+create trigger tool_run_once before update on tool_run when
+  (old.dispatched_at is not null and new.dispatched_at is not old.dispatched_at)
+  or (old.decision is not null and new.decision is not old.decision)
+  or (new.status = 'approved' and not exists (select 1 from approval where tool_run_no = old.tool_run_no and status = 'consumed')) begin
+  select raise(abort, 'proctor: a tool run is decided and dispatched once, and approved by a consumed approval only');
+end;
+
+create trigger tool_run_starts before insert on tool_run when new.status <> 'started' or new.dispatched_at is not null begin
+  select raise(abort, 'proctor: a tool run starts as started, before anything is done');
+end;
+
+create trigger tool_run_transition before update of status on tool_run
+when old.status <> new.status and not exists (
+  select 1 from state_transition where machine = 'tool_run' and from_state = old.status and to_state = new.status
+) begin
+  select raise(abort, 'proctor: illegal transition of tool_run.status');
+end;
+
+create trigger tool_switch_no_delete before delete on tool_switch begin
+  select raise(abort, 'proctor: tool_switch is append-only, delete is refused');
+end;
+
+create trigger tool_switch_no_replace before insert on tool_switch when exists (select 1 from tool_switch where switch_no = new.switch_no) begin
+  select raise(abort, 'proctor: tool_switch has this row already, it cannot be replaced');
+end;
+
+create trigger tool_switch_no_update before update on tool_switch begin
+  select raise(abort, 'proctor: tool_switch is append-only, update is refused');
 end;
 
 create trigger worker_session_frozen before update of session_no, session_id, worker, host, boot_id, pid, process_start, started_at on worker_session when new.session_no is not old.session_no or new.session_id is not old.session_id or new.worker is not old.worker or new.host is not old.host or new.boot_id is not old.boot_id or new.pid is not old.pid or new.process_start is not old.process_start or new.started_at is not old.started_at begin

@@ -20,8 +20,11 @@ export interface SchemaValidator {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Compiles a JSON Schema of draft 2020-12, or draft-07 by its `$schema`; refuses unknown keywords and references that leave the schema. */
-export async function schemaValidator(schema: Schema): Promise<SchemaValidator> {
+/** Compiles a JSON Schema of draft 2020-12, or draft-07 by its `$schema`; refuses unknown keywords (unless told to ignore them) and references that leave the schema. */
+export async function schemaValidator(
+  schema: Schema,
+  { unknown_keywords = 'refuse' }: { unknown_keywords?: 'refuse' | 'ignore' } = {},
+): Promise<SchemaValidator> {
   const size = JSON.stringify(schema).length;
   if (size > MAX_SCHEMA_CHARACTERS)
     throw configError('schema', `the schema has ${size} characters; the most is ${MAX_SCHEMA_CHARACTERS}`);
@@ -40,7 +43,7 @@ export async function schemaValidator(schema: Schema): Promise<SchemaValidator> 
     const options: Options = {
       allErrors,
       strict: false,
-      strictSchema: true,
+      strictSchema: unknown_keywords === 'refuse',
       ownProperties: true,
       validateFormats: false,
       logger: false,

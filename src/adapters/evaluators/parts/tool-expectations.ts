@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolCall } from '../../../contract/agent.ts';
-import { globMatches } from './glob.ts';
+import { globMatches } from '../../../lib/glob.ts';
 import { jsonAlike } from './json-alike.ts';
 import { shown } from './shown.ts';
 

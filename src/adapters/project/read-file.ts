@@ -1,0 +1,94 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { z } from 'zod';
+import { type Diagnostic, type ErrorCode, ProctorError } from '../../contract/problem.ts';
+import { fieldOf, parsePlaced } from '../profiles/yaml-document.ts';
+import { zodDiagnostics } from '../profiles/zod-diagnostics.ts';
+
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** A file of the project that fits its schema, with the place of every member. */
+export interface ReadFile<Value> {
+  readonly value: Value;
+  /** Gives diagnostics that name a field the file, line and column of it. */
+  locate(diagnostics: readonly Diagnostic[]): Diagnostic[];
+}
+
+/** Reads a YAML (or JSON) file by a schema; the error lists every problem with line and column. Null when the file is not there. */
+export async function readProjectFile<Schema extends z.ZodType>(
+  absolute: string,
+  shown: string,
+  schema: Schema,
+  code: ErrorCode,
+): Promise<ReadFile<z.output<Schema>> | null> {
+  const text = await readText(absolute, shown, code);
+  if (text === null) return null;
+  const document = parsePlaced(text, shown);
+  if (document.problems.length > 0) throw invalid(shown, code, document.problems);
+  const wrong = zodDiagnostics(schema, document.value).map(({ path, diagnostic }) => ({
+    ...diagnostic,
+    file: shown,
+    field: fieldOf(path),
+    ...document.placeOf(path),
+  }));
+  if (wrong.length > 0) throw invalid(shown, code, wrong);
+  return {
+    value: schema.parse(document.value),
+    locate: (diagnostics) =>
+      diagnostics.map((item) =>
+        item.field === null
+          ? { ...item, file: shown }
+          : { ...item, file: shown, ...document.placeOf(pathOf(item.field, document.value)) },
+      ),
+  };
+}
+
+/** The error that lists what is wrong in a file. */
+export function invalid(shown: string, code: ErrorCode, diagnostics: readonly Diagnostic[]): ProctorError {
+  return new ProctorError(
+    code,
+    `\`${shown}\` has ${diagnostics.length} problem${diagnostics.length === 1 ? '' : 's'}`,
+    {
+      diagnostics,
+    },
+  );
+}
+
+/** The path behind a field; a key may hold dots (`when.args.path`), so it is found by what is there. */
+function pathOf(field: string, value: unknown): PropertyKey[] {
+  const path: PropertyKey[] = [];
+  let at = value;
+  let rest = field;
+  while (rest !== '') {
+    const index = /^\[(\d+)\]\.?/.exec(rest);
+    if (index !== null) {
+      path.push(Number(index[1]));
+      at = Array.isArray(at) ? at[Number(index[1])] : undefined;
+      rest = rest.slice(index[0].length);
+      continue;
+    }
+    const keys = typeof at === 'object' && at !== null ? Object.keys(at) : [];
+    const known = keys
+      .filter((key) => rest === key || rest.startsWith(`${key}.`) || rest.startsWith(`${key}[`))
+      .sort((a, b) => b.length - a.length)[0];
+    const key = known ?? /^[^.[]+/.exec(rest)?.[0] ?? rest;
+    path.push(key);
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined;
+    rest = rest.slice(key.length).replace(/^\./, '');
+  }
+  return path;
+}
+
+async function readText(absolute: string, shown: string, code: ErrorCode): Promise<string | null> {
+  try {
+    const { size } = await stat(absolute);
+    if (size > MOST_BYTES) throw new ProctorError(code, `\`${shown}\` has ${size} bytes; the most is ${MOST_BYTES}`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(absolute));
+  } catch (error) {
+    if (ProctorError.is(error)) throw error;
+    if (error instanceof TypeError)
+      throw new ProctorError(code, `\`${shown}\` is not valid UTF-8; save it as UTF-8`, { cause: error });
+    const { code: system, message } = error as NodeJS.ErrnoException;
+    if (system === 'ENOENT') return null;
+    throw new ProctorError(code, `\`${shown}\` cannot be read (${system ?? message})`, { cause: error });
+  }
+}

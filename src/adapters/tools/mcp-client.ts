@@ -1,0 +1,179 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import path from 'node:path';
+import type { Client, Transport } from '@modelcontextprotocol/client';
+import type { ToolConversation } from '../../contract/tool.ts';
+import { commandEnvironment, findProgram } from '../transport/command-environment.ts';
+import { type GuardedFetch, openGuardedFetch } from '../transport/guarded-fetch.ts';
+import { unavailable } from './described.ts';
+import type { McpConfig } from './mcp-config.ts';
+
+/** What a connection to a server needs from its source. */
+export interface McpConnectOptions {
+  readonly name: string;
+  readonly config: McpConfig;
+  readonly base_dir: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Questions of the server that are handed to the caller. */
+  readonly relay: readonly string[];
+  /** Credentials of a login, for servers over HTTP. */
+  readonly auth: object | null;
+  resolve(text: string): string;
+  note(text: string): void;
+  changed(): void;
+  closed(): void;
+}
+
+/** One connection: the SDK's client, the raw tools of its last listing, and whose call is being made. */
+export interface McpConnection {
+  readonly client: Client;
+  /** Takes the raw `tools` of the listing that was made since it was asked last. */
+  takeRaw(): unknown[];
+  /** The conversation of the call that a question of the server belongs to. */
+  readonly calls: AsyncLocalStorage<ToolConversation>;
+  readonly active: Set<ToolConversation>;
+  close(): Promise<void>;
+}
+
+/** A line of a server, and an answer of one, is not longer than this. */
+const MOST_MESSAGE_BYTES = 20 * 1024 * 1024;
+const MOST_STDERR = 64 * 1024;
+const RELAYED = ['elicitation/create', 'sampling/createMessage', 'roots/list'] as const;
+
+/** Connects to a server; `source_unavailable` when it cannot be. */
+export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
+  const { name, config, relay } = options;
+  const { Client } = await import('@modelcontextprotocol/client');
+  const client = new Client(
+    { name: 'proctor', version: '1' },
+    {
+      capabilities: capabilities(relay),
+      versionNegotiation: {
+        mode:
+          config.protocol === 'auto' ? 'auto' : config.protocol === '2025-11-25' ? 'legacy' : { pin: config.protocol },
+      },
+      // A server's schemas are checked by the gateway, in a thread with a time budget: here they could hold up everything for hours.
+      jsonSchemaValidator: {
+        getValidator: () => (input: unknown) => ({ valid: true, data: input as never, errorMessage: undefined }),
+      },
+      listChanged: { tools: { autoRefresh: false, onChanged: () => options.changed() } },
+    },
+  );
+  const calls = new AsyncLocalStorage<ToolConversation>();
+  const active = new Set<ToolConversation>();
+  const conversation = () => calls.getStore() ?? (active.size === 1 ? [...active][0] : undefined);
+  for (const method of RELAYED.filter((one) => relay.includes(one))) {
+    client.setRequestHandler(
+      method,
+      async (request: { params?: unknown }, context: { mcpReq: { signal: AbortSignal } }) => {
+        const whose = conversation();
+        if (whose === undefined) throw new Error('it cannot be told which call this question belongs to');
+        return (await whose.ask(method, request.params ?? {}, context.mcpReq.signal)) as never;
+      },
+    );
+  }
+  client.setNotificationHandler(
+    'notifications/message',
+    ({ params }: { params: { level: string; data?: unknown; logger?: string | undefined } }) => {
+      for (const one of active) one.log(params.level, params.data, params.logger ?? null);
+    },
+  );
+  const { transport, close } = await openTransport(options);
+  try {
+    await client.connect(transport, { timeout: config.connect_timeout_ms });
+  } catch (error) {
+    await close();
+    throw unavailable(
+      name,
+      `does not answer as an MCP server: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    );
+  }
+  client.onclose = options.closed;
+  client.onerror = () => undefined; // what goes wrong with a call is that call's error
+  let raw: unknown[] = [];
+  tap(transport, (tools) => raw.push(...tools));
+  return {
+    client,
+    calls,
+    active,
+    takeRaw: () => {
+      const taken = raw;
+      raw = [];
+      return taken;
+    },
+    close: async () => {
+      client.onclose = undefined as never;
+      await client.close().catch(() => undefined); // it may be gone already
+      await close();
+    },
+  };
+}
+
+function capabilities(relay: readonly string[]) {
+  return {
+    ...(relay.includes('elicitation/create') ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+    ...(relay.includes('sampling/createMessage') ? { sampling: {} } : {}),
+    ...(relay.includes('roots/list') ? { roots: {} } : {}),
+  };
+}
+
+/** Sees the raw tools of `tools/list` before the SDK drops what it does not know: a pin is over all that the server said. */
+function tap(transport: Transport, found: (tools: readonly unknown[]) => void): void {
+  const inner = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    const { tools } = ((message as { result?: unknown }).result ?? {}) as { tools?: unknown };
+    if (Array.isArray(tools)) found(structuredClone(tools));
+    inner?.call(transport, message, extra);
+  };
+}
+
+async function openTransport(options: McpConnectOptions): Promise<{ transport: Transport; close(): Promise<void> }> {
+  const { name, config, resolve } = options;
+  if (config.command !== undefined)
+    return { transport: await stdio(options, config.command), close: async () => undefined };
+  const url = new URL(resolve(config.url ?? ''));
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  let guarded: GuardedFetch;
+  try {
+    guarded = await openGuardedFetch({
+      authored_host: url.hostname,
+      private_addresses: config.private_addresses,
+      max_body_bytes: MOST_MESSAGE_BYTES,
+    });
+  } catch (error) {
+    throw unavailable(name, `cannot be reached: ${String(error)}`, error);
+  }
+  const headers = Object.fromEntries(Object.entries(config.headers).map(([key, value]) => [key, resolve(value)]));
+  const transport = new StreamableHTTPClientTransport(url, {
+    fetch: guarded.fetch,
+    requestInit: { headers },
+    ...(options.auth === null ? {} : { authProvider: options.auth as never }),
+  });
+  return { transport, close: () => guarded.close() };
+}
+
+async function stdio(
+  { name, config, base_dir, environment, resolve, note }: McpConnectOptions,
+  command: readonly string[],
+): Promise<Transport> {
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+  const added = Object.fromEntries(Object.entries(config.env).map(([key, value]) => [key, resolve(value)]));
+  const env = commandEnvironment(environment, added);
+  const program = await findProgram(command[0] ?? '', base_dir, env);
+  if (program === null) throw unavailable(name, `cannot be started: the program \`${command[0]}\` is not there`);
+  const transport = new StdioClientTransport({
+    command: program,
+    args: command.slice(1),
+    env,
+    cwd: path.resolve(base_dir, config.cwd),
+    stderr: 'pipe',
+    maxBufferSize: MOST_MESSAGE_BYTES,
+  });
+  let left = MOST_STDERR;
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    if (left <= 0) return;
+    note(`${name}: ${chunk.subarray(0, left).toString()}`);
+    left -= chunk.length;
+  });
+  return transport;
+}

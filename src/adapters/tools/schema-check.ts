@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url';
+import type { SchemaCheck } from '../../contract/tool.ts';
+import { programFile } from '../../lib/program-file.ts';
+import { type ModuleHost, openModuleHost } from '../transport/module-host.ts';
+
+const BUDGET_MS = 250; // for one check; ordinary ones take microseconds
+const HEAP_MB = 256;
+const EFFORTS = 3; // a check that another's endless schema took along is made again
+
+type Answer =
+  | { readonly type: 'unknown' }
+  | { readonly type: 'refused'; readonly message: string }
+  | { readonly type: 'checked'; readonly faults: readonly { readonly path: string; readonly message: string }[] };
+
+/**
+ * Checks values by JSON Schemas off the event loop, each within a time budget: a schema that explodes costs its thread, not the gateway.
+ * Schemas of the operator's own and of others have a thread each, so that the latter cannot hold up the former.
+ */
+export function openSchemaCheck(): SchemaCheck & AsyncDisposable {
+  const hosts = new Map<boolean, Promise<ModuleHost>>();
+  const host = (own: boolean) => {
+    let opened = hosts.get(own);
+    if (opened === undefined) {
+      const path = fileURLToPath(programFile(import.meta.url, './schema-entry'));
+      opened = openModuleHost({ path, export_name: 'check', max_heap_mb: HEAP_MB });
+      hosts.set(own, opened);
+    }
+    return opened;
+  };
+  const never = new AbortController().signal;
+  const ask = async (own: boolean, request: Readonly<Record<string, unknown>>): Promise<Answer> => {
+    for (let effort = 1; ; effort += 1) {
+      const outcome = await (await host(own)).call(request, { signal: never, timeout_ms: BUDGET_MS });
+      if (outcome.type === 'value') return outcome.value as Answer;
+      if (outcome.type === 'timeout') return { type: 'refused', message: `it was not decided within ${BUDGET_MS} ms` };
+      if (outcome.type === 'error') return { type: 'refused', message: outcome.message };
+      if (effort === EFFORTS) return { type: 'refused', message: 'the thread that checks was lost' };
+    }
+  };
+  return {
+    async faults(key, schema, value, own) {
+      let answer = await ask(own, { key, schema: null, value });
+      if (answer.type === 'unknown') answer = await ask(own, { key, schema, value });
+      if (answer.type === 'checked')
+        return {
+          type: 'checked',
+          faults: answer.faults.map(({ path, message }) => `\`${path === '' ? '/' : path}\` ${message}`),
+        };
+      return {
+        type: 'refused',
+        message: answer.type === 'refused' ? answer.message : 'the thread that checks was lost',
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const opened of hosts.values()) await (await opened).close();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { App } from '../../app.ts';
+import { principalIdSchema } from '../../contract/principal.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { Caller } from '../../gateway/ports.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
+import type { Command, CommandContext } from '../context.ts';
+import { onInterrupt } from '../signals.ts';
+import { withGateway } from '../with-gateway.ts';
+
+interface McpOptions {
+  readonly http?: string | true;
+  readonly as: string;
+  readonly rawSource?: string;
+  readonly holdMs: number;
+  readonly openTo?: string;
+}
+
+const DEFAULT_PORT = 4780;
+
+/** `proctor mcp`: Proctor as an MCP server, on its standard streams or over HTTP, whose tools are the gated ones. */
+export const mcp: Command<McpOptions> = async (context, options) =>
+  await withGateway(context, async (gateway, app) => {
+    if (!principalIdSchema.safeParse(options.as).success || !options.as.startsWith('agent:'))
+      throw new ProctorError(
+        'usage',
+        `--as is \`${options.as}\`; it must be agent:NAME, for who speaks MCP is an agent`,
+      );
+    if (options.rawSource !== undefined && !Object.hasOwn(gateway.loaded.project.tools, options.rawSource))
+      throw new ProctorError('not_found', `there is no tool source \`${options.rawSource}\` in proctor.yaml`);
+    const serving = {
+      gateway: gateway.gateway,
+      state_key: await stateKey(app),
+      hold_ms: options.holdMs,
+      raw_source: options.rawSource ?? null,
+    };
+    const caller: Caller = { principal: gateway.principal(options.as), surface: 'mcp', bound: null };
+    return options.http === undefined
+      ? await overStdio(context, serving, caller)
+      : await overHttp(context, options, gateway, app, serving, caller);
+  });
+
+type Serving = Parameters<typeof import('../../server/mcp-server.ts').mcpServerFactory>[0];
+
+async function overStdio({ output }: CommandContext, serving: Serving, caller: Caller): Promise<number> {
+  const { mcpServerFactory } = await import('../../server/mcp-server.ts');
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+  const make = mcpServerFactory(serving);
+  using interruption = onInterrupt(output, () => undefined);
+  const ended = new Promise<void>((resolve) => {
+    process.stdin.once('end', resolve);
+    process.stdin.once('close', resolve);
+    interruption.drain.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const handle = serveStdio(({ era }) => make(caller, era));
+  await ended;
+  await handle.close();
+  return interruption.exitCode() ?? 0;
+}
+
+async function overHttp(
+  { output, environment }: CommandContext,
+  { http, openTo }: McpOptions,
+  gateway: GatewayApp,
+  app: App,
+  serving: Serving,
+  local: Caller,
+): Promise<number> {
+  const { listen } = await import('../../server/listen.ts');
+  const { Tokens } = await import('../../server/auth.ts');
+  const { project } = gateway.loaded;
+  const tokens = new Tokens();
+  const named = project.principals.filter(({ token }) => token !== undefined);
+  for (const { id, token = '' } of named)
+    tokens.add(gateway.secrets.resolve(token), () => ({
+      principal: gateway.principal(id),
+      surface: 'mcp',
+      bound: null,
+    }));
+  const file = path.join(privateFolder(app), 'agent-token');
+  if (named.length === 0) tokens.add(await ownToken(file), () => local);
+  const { hostname, port } = addressOf(http === true ? String(DEFAULT_PORT) : (http ?? ''), openTo);
+  await using server = await listen(
+    { ...serving, tokens: tokens.find, hosts: project.server.hosts, origins: project.server.origins, anonymous: null },
+    { hostname, port },
+  );
+  using interruption = onInterrupt(output, () => undefined);
+  const whose =
+    named.length === 0
+      ? `the token in ${path.relative(environment['PWD'] ?? '.', file) || file} (${local.principal.id})`
+      : `the tokens of ${named.map(({ id }) => id).join(', ')}`;
+  output.result(
+    { url: `${server.url}/mcp`, api: `${server.url}/api`, pid: process.pid },
+    `MCP at ${server.url}/mcp, approvals at ${server.url}/api/approvals, with ${whose}`,
+  );
+  await new Promise<void>((resolve) => interruption.drain.addEventListener('abort', () => resolve(), { once: true }));
+  return interruption.exitCode() ?? 0;
+}
+
+function addressOf(text: string, openTo: string | undefined): { hostname: string; port: number } {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new ProctorError('usage', `--http is \`${text}\`; it must be a port, 0 for a free one`);
+  return { hostname: openTo ?? '127.0.0.1', port: Number(text) };
+}
+
+function privateFolder(app: App): string {
+  return path.join(path.dirname(app.places.store), 'private');
+}
+
+/** The key that seals what clients carry between the legs of a call; kept, so that a call goes on after a restart. */
+async function stateKey(app: App): Promise<Uint8Array> {
+  return Buffer.from(
+    await keptSecret(path.join(privateFolder(app), 'state-key'), () => randomBytes(32).toString('base64')),
+    'base64',
+  );
+}
+
+async function ownToken(file: string): Promise<string> {
+  return await keptSecret(file, () => `prt_${randomBytes(24).toString('base64url')}`);
+}
+
+/** A secret in a file that only its owner may read, made when it is not there; of two who make it at once, one counts. */
+async function keptSecret(file: string, make: () => string): Promise<string> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (!existsSync(file))
+    await writeFile(file, make(), { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  await chmod(file, 0o600);
+  return (await readFile(file, 'utf8')).trim();
+}

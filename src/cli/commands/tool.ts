@@ -1,0 +1,232 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { App } from '../../app.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import type { ToolRunFilter } from '../../contract/store.ts';
+import { toolRunDocument } from '../../gateway/describe.ts';
+import { shownOutput } from '../../gateway/output.ts';
+import type { Caller } from '../../gateway/ports.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
+import type { Command, CommandContext } from '../context.ts';
+import { counted, table } from '../format.ts';
+import { printable } from '../output.ts';
+import { onInterrupt } from '../signals.ts';
+import { definitionsText, pinTools } from '../tool-pins.ts';
+import { outputText, statusText, toolRunLine, toolRunText } from '../tool-text.ts';
+import { withGateway } from '../with-gateway.ts';
+
+interface ToolOptions {
+  readonly action: string;
+  readonly name?: string;
+  readonly args?: string;
+  readonly arg?: readonly string[];
+  readonly argsFile?: string;
+  readonly wait: number;
+  readonly idempotencyKey?: string;
+  readonly reason?: string;
+  readonly runs?: boolean;
+  readonly run?: string;
+  readonly status?: string;
+  readonly limit: number;
+  readonly yes?: boolean;
+}
+
+type Action = (context: CommandContext, options: ToolOptions, gateway: GatewayApp, app: App) => Promise<number>;
+
+/** `proctor tool ls|run|show|cancel|pin|disable|enable`: the tools of the project, through the gateway. */
+export const tool: Command<ToolOptions> = async (context, options) => {
+  const action = ACTIONS[options.action];
+  if (action === undefined)
+    throw new ProctorError(
+      'usage',
+      `there is no \`tool ${options.action}\`; the actions are ${Object.keys(ACTIONS).join(', ')}`,
+    );
+  return await withGateway(context, (gateway, app) => action(context, options, gateway, app));
+};
+
+const never = () => new AbortController().signal;
+
+const ls: Action = async ({ output }, options, gateway, app) => {
+  if (options.runs) return await listRuns(output, options, app);
+  const { tools, problems } = await gateway.gateway.catalogue(never(), true);
+  const pins = new Map((await app.store.pins(null)).map((pin) => [`${pin.source}.${pin.name}`, pin.digest]));
+  const off = (await app.store.switches()).filter((row) => row.off === 1);
+  const rows = tools.map(({ tool: name, source, definition, digest, risk }) => {
+    const pinned = pins.get(name) ?? null;
+    const scope = off.find((row) => row.scope === '*' || row.scope === source.name || row.scope === name);
+    const state =
+      scope !== undefined ? 'switched_off' : pinned === digest ? 'callable' : pinned === null ? 'new' : 'changed';
+    return {
+      tool: name,
+      state,
+      risk,
+      title: definition.title,
+      description: definition.description,
+      definition_digest: digest,
+    };
+  });
+  if (output.json) for (const row of rows) output.line(row, '');
+  else if (rows.length === 0)
+    output.result(
+      null,
+      gateway.loaded.present
+        ? 'no tools; `tools:` in proctor.yaml names their sources'
+        : 'no tools: there is no proctor.yaml here',
+    );
+  else
+    output.result(
+      null,
+      table(
+        rows.map((row) => [
+          printable(row.tool),
+          output.style(row.state === 'callable' ? 'green' : 'yellow', row.state),
+          row.risk,
+          printable(row.description.split('\n')[0] ?? '').slice(0, 90),
+        ]),
+      ),
+    );
+  for (const { source, tool: name, message } of problems)
+    output.note(
+      `${output.noteStyle('yellow', 'refused')} ${printable(name === null ? source : `${source}.${name}`)}: ${printable(message)}`,
+    );
+  return problems.some((problem) => problem.tool === null) ? 3 : 0;
+};
+
+async function listRuns(output: CommandContext['output'], options: ToolOptions, app: App): Promise<number> {
+  const filter: ToolRunFilter = {
+    ...(options.run === undefined ? {} : { run_id: options.run }),
+    ...(options.status === undefined ? {} : { status: options.status }),
+    ...(options.name === undefined ? {} : { tool: options.name }),
+  };
+  const rows = (await app.store.toolRuns(filter, { after: null, limit: options.limit })).map((row) =>
+    toolRunDocument(row, null),
+  );
+  if (output.json) for (const row of rows) output.line(row, '');
+  else output.result(null, rows.length === 0 ? 'no tool runs' : table(rows.map((row) => toolRunLine(row, output))));
+  return 0;
+}
+
+const run: Action = async (context, options, gateway, app) => {
+  const { output } = context;
+  const name = named(options, 'run TOOL');
+  const caller: Caller = { principal: gateway.principal(app.principal), surface: 'cli', bound: null };
+  using interruption = onInterrupt(output, () => undefined);
+  const call = await gateway.gateway.start(
+    caller,
+    { tool: name, arguments: await argumentsOf(context, options), idempotency_key: options.idempotencyKey ?? null },
+    interruption.drain,
+  );
+  const leg = await call.next({ hold_ms: 0, signal: interruption.drain });
+  const waiting = leg.type === 'pending' && leg.approval !== null ? leg.approval : null;
+  if (waiting !== null && options.wait > 0)
+    output.note(`proctor: ${name} waits for an answer: proctor approve ${waiting.approval_id}`);
+  const last =
+    leg.type === 'done'
+      ? leg
+      : await call.next({ hold_ms: waiting === null ? 2_147_000_000 : options.wait, signal: interruption.drain });
+  const document = toolRunDocument(last.run, last.type === 'done' ? last.output : null);
+  if (last.type !== 'done') {
+    output.result(
+      document,
+      `${statusText(document.status, output)} ${printable(name)} waits for an answer\n  proctor approvals ${document.approval_id}   shows it\n  proctor approve ${document.approval_id}     lets it be carried out\n  proctor deny ${document.approval_id}        does not`,
+    );
+    return interruption.exitCode() ?? 4;
+  }
+  const { status, error } = document;
+  if (status === 'ok') output.result(document, last.output === null ? '' : outputText(last.output));
+  else {
+    output.result(document, last.output === null ? '' : outputText(last.output));
+    output.note(
+      `${output.noteStyle('red', status)} ${printable(name)}: ${printable(error?.message ?? document.reason ?? '')} (${document.tool_run_id})`,
+    );
+  }
+  return interruption.exitCode() ?? (status === 'ok' ? 0 : 1);
+};
+
+const show: Action = async ({ output }, options, _gateway, app) => {
+  const row = await app.store.toolRun(named(options, 'show TOOL_RUN'));
+  if (row === null)
+    throw new ProctorError(
+      'not_found',
+      `there is no tool run \`${options.name}\`; \`proctor tool ls --runs\` lists them`,
+    );
+  const document = toolRunDocument(row, await shownOutput(row, 65_536, app.artifacts));
+  output.result(document, toolRunText(document, output));
+  return 0;
+};
+
+const cancel: Action = async ({ output }, options, gateway, app) => {
+  const id = named(options, 'cancel TOOL_RUN');
+  const outcome = await gateway.gateway.cancel(id, options.reason ?? 'by hand', app.principal);
+  const told = { cancelled: 'cancelled', stopping: 'asked to stop', ended: 'has ended already' }[outcome];
+  output.result({ tool_run_id: id, outcome }, `${id} ${told}`);
+  return outcome === 'ended' ? 1 : 0;
+};
+
+const pin: Action = async ({ output }, options, gateway, app) => {
+  const changes = await pinTools(gateway, app, named(options, 'pin SOURCE or TOOL'), options.yes === true);
+  if (output.json) for (const change of changes) output.line(change, '');
+  else output.result(null, definitionsText(changes, output, options.yes === true));
+  return changes.some((change) => change.state !== 'pinned' && !options.yes) ? 4 : 0;
+};
+
+const switched =
+  (off: boolean): Action =>
+  async ({ output }, options, gateway, app) => {
+    const scope = options.name ?? '*';
+    const sources = gateway.loaded.project.tools;
+    if (scope !== '*' && !Object.hasOwn(sources, scope.split('.')[0] ?? ''))
+      throw new ProctorError(
+        'not_found',
+        `there is no tool source \`${scope.split('.')[0]}\`; without a name the whole gateway is meant`,
+      );
+    await app.store.switchTool(scope, off, options.reason ?? 'by hand', app.principal);
+    const what = scope === '*' ? 'the whole gateway' : `\`${scope}\``;
+    output.result({ scope, off }, `${what} is switched ${off ? 'off: no call is made' : 'on'}`);
+    return 0;
+  };
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  ls,
+  run,
+  show,
+  cancel,
+  pin,
+  disable: switched(true),
+  enable: switched(false),
+};
+
+function named(options: ToolOptions, usage: string): string {
+  if (options.name === undefined) throw new ProctorError('usage', `which one? \`proctor tool ${usage}\``);
+  return options.name;
+}
+
+/** The arguments: JSON text, a file, or `name=value` pairs, whose values are JSON where they can be and text otherwise. */
+async function argumentsOf({ cwd }: CommandContext, { args, arg, argsFile }: ToolOptions): Promise<unknown> {
+  if ([args, arg, argsFile].filter((given) => given !== undefined).length > 1)
+    throw new ProctorError(
+      'usage',
+      `${counted(2, 'way')} to give arguments at once; use one of --args, --arg and --args-file`,
+    );
+  if (argsFile !== undefined)
+    return await readFile(path.resolve(cwd, argsFile), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new ProctorError('usage', `\`${argsFile}\` cannot be read (${error.code ?? error.message})`, {
+        cause: error,
+      });
+    });
+  if (args !== undefined) return args;
+  const pairs = (arg ?? []).map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new ProctorError('usage', `\`${pair}\` is no NAME=VALUE`);
+    return [pair.slice(0, at), jsonOrText(pair.slice(at + 1))] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text; // a plain word needs no quotes
+  }
+}

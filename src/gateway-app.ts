@@ -1,0 +1,161 @@
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { type LoadedProject, loadPolicy, loadProject } from './adapters/project/load-project.ts';
+import { declaredSources } from './adapters/tools/index.ts';
+import { openSchemaCheck } from './adapters/tools/schema-check.ts';
+import { redactor } from './adapters/transport/redact.ts';
+import type { App } from './app.ts';
+import { policySchema } from './contract/policy.ts';
+import type { Principal } from './contract/principal.ts';
+import { kindOfPrincipal } from './contract/principal.ts';
+import { ProctorError } from './contract/problem.ts';
+import { compilePolicy, type Policy } from './core/policy/compile.ts';
+import { Gateway } from './gateway/gateway.ts';
+import { keepGateway, settleLeftovers } from './gateway/keep.ts';
+import type { SecretKeeper } from './gateway/ports.ts';
+import { thisProcess } from './lib/host.ts';
+import { newId } from './lib/id.ts';
+
+/** A gateway of the project, with what serves it. */
+export interface GatewayApp extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly loaded: LoadedProject;
+  /** The principal of an id with the roles that the project gives it. */
+  principal(id: string): Principal;
+  /** The policy as it stands now; throws when it cannot be read. */
+  policy(): Promise<Policy>;
+  readonly secrets: SecretKeeper;
+}
+
+/** How a gateway is opened. */
+export interface GatewayAppOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** A session that is kept alive elsewhere (a worker's); without it the gateway has one of its own. */
+  readonly session_id?: string;
+  note(text: string): void;
+}
+
+/** Where nothing else is said, the person at the terminal is an operator. */
+const LOCAL_ROLES = ['operator'];
+
+/** Opens the gateway of the project: sources, policy, principals, and a session under which calls are carried out. */
+export async function openGatewayApp(app: App, options: GatewayAppOptions): Promise<GatewayApp> {
+  const loaded = await loadProject(app.places.project_dir);
+  const { project, base_dir } = loaded;
+  const secrets = secretKeeper(app, JSON.stringify(project));
+  const schemas = openSchemaCheck();
+  const own = options.session_id === undefined;
+  const session_id = options.session_id ?? newId('wse', app.clock.now());
+  let session: Promise<void> | null = own ? null : Promise.resolve();
+  const opened = () => {
+    session ??= app.store.openSession({ session_id, worker: 'gateway', role: 'gateway', ...thisProcess() });
+    return session;
+  };
+  const policy = policyFile(project.policy, base_dir, loaded.present);
+  const rolesOf = (id: string): readonly string[] =>
+    project.principals.find((one) => one.id === id)?.roles ?? (id === app.principal ? LOCAL_ROLES : []);
+  const gateway = new Gateway({
+    store: app.store,
+    artifacts: app.artifacts,
+    clock: app.clock,
+    sources: declaredSources(project.tools, {
+      base_dir,
+      private_dir: path.join(path.dirname(app.places.store), 'private'),
+      environment: options.environment,
+      resolve: (text) => app.resolve(text),
+      note: options.note,
+    }),
+    schemas,
+    secrets,
+    policy,
+    rolesOf,
+    realPath,
+    session_id,
+    opened,
+    note: options.note,
+  });
+  const stop = new AbortController();
+  const deps = { store: app.store, clock: app.clock, session_id };
+  await settleLeftovers(deps);
+  const kept = keepGateway(deps, {
+    signal: stop.signal,
+    touch: () => own && session !== null,
+    tick: () => gateway.sweep(),
+    failed: (error) => options.note(`the gateway cannot look after the store: ${String(error)}`),
+  });
+  return {
+    gateway,
+    loaded,
+    policy,
+    secrets,
+    principal: (id) => ({ id, kind: kindOfPrincipal(id), roles: rolesOf(id) }),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await kept;
+      await gateway.close();
+      await schemas[Symbol.asyncDispose]();
+      if (own && session !== null) await app.store.closeSession(session_id);
+    },
+  };
+}
+
+/** Reads the policy again whenever its file has changed; while it is broken or gone, it cannot be asked, and everything is denied. */
+function policyFile(file: string, base_dir: string, present: boolean): () => Promise<Policy> {
+  const absolute = path.resolve(base_dir, file);
+  let known: { readonly stamp: string; readonly policy: Promise<Policy> } | null = null;
+  return () => {
+    const stamp = stampOf(absolute);
+    if (known === null || known.stamp !== stamp) known = { stamp, policy: readPolicy(file, base_dir, present) };
+    return known.policy;
+  };
+}
+
+async function readPolicy(file: string, base_dir: string, present: boolean): Promise<Policy> {
+  const policy = await loadPolicy(file, base_dir);
+  if (policy !== null) return policy;
+  if (!present) return compilePolicy(policySchema.parse({ version: 1 }));
+  throw new ProctorError(
+    'invalid_policy',
+    `there is no policy at \`${file}\`, so every call is denied; \`proctor policy init\` writes one to start from`,
+  );
+}
+
+function stampOf(absolute: string): string {
+  const found = statSync(absolute, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
+}
+
+/** Where a path leads: links are followed as far as the path exists, the rest is taken as written. Null when it cannot be looked at. */
+function realPath(written: string): string | null {
+  let existing = written;
+  const rest: string[] = [];
+  for (;;) {
+    try {
+      return path.join(realpathSync.native(existing), ...rest);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' || existing === '/') return null; // a loop, no right to look: it cannot be told
+      // A link that leads nowhere yet would be followed when it is written to.
+      if (lstatSync(existing, { throwIfNoEntry: false })?.isSymbolicLink()) return null;
+      rest.unshift(path.basename(existing));
+      existing = path.dirname(existing);
+    }
+  }
+}
+
+/** The secrets that the project file refers to, as far as they are set: what is looked for in arguments and outputs. */
+function secretKeeper(app: App, text: string): SecretKeeper {
+  const references = [...new Set(text.match(/\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}/g) ?? [])];
+  const set = references.filter((reference) => {
+    try {
+      return app.resolve(reference) !== '';
+    } catch (error) {
+      if (ProctorError.is(error)) return false; // told when it is used
+      throw error;
+    }
+  });
+  return {
+    resolve: (reference) => app.resolve(reference),
+    redact: redactor(set, (reference) => app.resolve(reference)),
+  };
+}

@@ -1,0 +1,242 @@
+import { ProctorError } from '../contract/problem.ts';
+import type { ApprovalRow, ToolRunRow } from '../contract/store.ts';
+import type { ToolOutput } from '../contract/tool.ts';
+import type { Catalogue } from './catalogue.ts';
+import { Conversation, type Listener, type Question } from './conversation.ts';
+import { carryOut } from './invoke.ts';
+import { shownOutput } from './output.ts';
+import type { Caller, GatewayDeps } from './ports.ts';
+import { obligationsOf, type Prepared, prepare, requestOf } from './prepare.ts';
+
+/** What a call has come to when a caller's patience ends: its end, what it waits for, or questions of the tool. */
+export type Leg =
+  | { readonly type: 'done'; readonly run: ToolRunRow; readonly output: ToolOutput | null }
+  | { readonly type: 'pending'; readonly run: ToolRunRow; readonly approval: ApprovalRow | null }
+  | { readonly type: 'questions'; readonly run: ToolRunRow; readonly questions: readonly Question[] };
+
+/** How long a caller waits, and what it wants to hear meanwhile. */
+export interface Patience {
+  readonly hold_ms: number;
+  readonly signal: AbortSignal;
+  readonly listener?: Listener;
+}
+
+const POLL_MS = 100;
+const ELSEWHERE_POLL_MS = 200;
+const CANCEL_POLL_MS = 500;
+const DEFAULT_MOST_OUTPUT = 65_536;
+
+/** One call as this process follows it: it waits for the approval, carries the call out once it may, and hands over how it ended. */
+export class Call {
+  readonly caller: Caller;
+  readonly #deps: GatewayDeps;
+  readonly #catalogue: Catalogue;
+  readonly #conversation: Conversation;
+  readonly #stop = new AbortController();
+  #row: ToolRunRow;
+  #prepared: Prepared | null;
+  #execution: Promise<void> | null = null;
+  #waiters = 0;
+
+  constructor(deps: GatewayDeps, catalogue: Catalogue, caller: Caller, row: ToolRunRow, prepared: Prepared | null) {
+    this.#deps = deps;
+    this.#catalogue = catalogue;
+    this.caller = caller;
+    this.#row = row;
+    this.#prepared = prepared;
+    this.#conversation = new Conversation(relayedOf(prepared));
+  }
+
+  get tool_run_id(): string {
+    return this.#row.tool_run_id;
+  }
+
+  /** True while this process carries the call out. */
+  get running(): boolean {
+    return this.#execution !== null && this.#row.finished_at === null;
+  }
+
+  /** True when nobody waits for the call and nothing of it runs here: another follower may take it up. */
+  get idle(): boolean {
+    return this.#waiters === 0 && !this.running;
+  }
+
+  /** Carries out what was dispatched when it was recorded. */
+  begin(): this {
+    if (this.#row.status === 'started' && this.#row.dispatched_at !== null) this.#execute();
+    return this;
+  }
+
+  /** Follows the call until it has ended, a question is asked, the patience ends or the caller goes away. */
+  async next({ hold_ms, signal, listener }: Patience): Promise<Leg> {
+    const until = this.#deps.clock.monotonic() + hold_ms;
+    this.#conversation.listener = listener ?? null;
+    const gone = () => this.cancel('the caller went away');
+    signal.addEventListener('abort', gone, { once: true });
+    this.#waiters += 1;
+    try {
+      for (;;) {
+        if (this.#row.finished_at !== null && (await this.#followEdit())) continue;
+        if (this.#row.finished_at !== null) return await this.#done(signal);
+        const { questions } = this.#conversation;
+        if (questions.length > 0) return { type: 'questions', run: this.#row, questions };
+        const left = until - this.#deps.clock.monotonic();
+        if (this.#execution !== null) await this.#whileRunning(Math.max(0, left), signal);
+        else if (await this.#mayRun()) this.#execute();
+        else if (this.#row.finished_at === null && left > 0)
+          await this.#pause(Math.min(left, this.#row.dispatched_at === null ? POLL_MS : ELSEWHERE_POLL_MS), signal);
+        if (signal.aborted || (this.#row.finished_at === null && this.#deps.clock.monotonic() >= until))
+          return await this.#waiting();
+      }
+    } finally {
+      this.#waiters -= 1;
+      signal.removeEventListener('abort', gone);
+      if (this.#conversation.listener === listener) this.#conversation.listener = null;
+    }
+  }
+
+  /** Answers a question of the tool. */
+  answer(id: string, value: unknown): boolean {
+    return this.#conversation.answer(id, value);
+  }
+
+  /** Stops the call where this process carries it out. */
+  cancel(why: string): void {
+    if (this.#execution !== null) this.#stop.abort(new Error(why));
+  }
+
+  /** Resolves when nothing of the call runs in this process any more. */
+  async settled(): Promise<void> {
+    await this.#execution;
+  }
+
+  /** A person may have changed the call into another: that one is followed then. */
+  async #followEdit(): Promise<boolean> {
+    if (this.#row.reason !== 'superseded' || this.#row.edited_into === null) return false;
+    const next = await this.#deps.store.toolRun(this.#row.edited_into);
+    if (next === null) return false;
+    this.#row = next;
+    this.#prepared = null;
+    return true;
+  }
+
+  /** True when the approval was given and this process is the one that uses it. */
+  async #mayRun(): Promise<boolean> {
+    const { store } = this.#deps;
+    await this.#look();
+    if (this.#row.status !== 'approval_required' || this.#row.approval_id === null) return false;
+    const approval = await store.approval(this.#row.approval_id);
+    if (approval === null) return false;
+    if (approval.expires_at <= this.#deps.clock.now()) await store.expireApprovals(100);
+    if (approval.status !== 'approved') {
+      await this.#look();
+      return false;
+    }
+    const prepared = await this.#prepare();
+    const roles = this.#deps.rolesOf(approval.decided_by ?? '');
+    const won = await store.consumeApproval(
+      this.#row.tool_run_id,
+      prepared.request({ approval, roles: this.caller.bound === null ? roles : [] }),
+    );
+    await this.#look();
+    return won;
+  }
+
+  async #prepare(): Promise<Prepared> {
+    this.#prepared ??= await prepare(this.#deps, this.#catalogue, this.caller, requestOf(this.#row), this.#stop.signal);
+    return this.#prepared;
+  }
+
+  #execute(): void {
+    this.#execution ??= this.#run().catch((error: unknown) => {
+      this.#deps.note(
+        `${this.#row.tool_run_id} could not be recorded: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      throw error;
+    });
+    this.#execution.catch(() => undefined); // `next` and `settled` tell of it
+  }
+
+  async #run(): Promise<void> {
+    const prepared = await this.#prepare();
+    if (prepared.tool === null) throw new ProctorError('internal', 'a call of an unknown tool was dispatched');
+    const obligations = obligationsOf(prepared);
+    const most = this.#most(prepared);
+    using _watch = this.#watchForCancel();
+    const end = await carryOut(this.#deps, this.#catalogue, {
+      run: this.#row,
+      tool: prepared.tool,
+      arguments: prepared.arguments.value,
+      timeout_ms: Math.min(obligations.timeout_ms ?? Number.POSITIVE_INFINITY, prepared.tool.timeout_ms),
+      max_output_bytes: most,
+      conversation: this.#conversation,
+      signal: this.#stop.signal,
+    });
+    await this.#deps.store.finishToolRun(end);
+    await this.#look();
+  }
+
+  #most(prepared: Prepared | null): number {
+    const own = prepared?.tool?.source.options.max_output_bytes ?? DEFAULT_MOST_OUTPUT;
+    const { max_output_bytes } = prepared === null ? { max_output_bytes: null } : obligationsOf(prepared);
+    return Math.min(own, max_output_bytes ?? own);
+  }
+
+  /** Another process may ask for the call to be stopped. */
+  #watchForCancel(): Disposable {
+    const timer = setInterval(() => {
+      this.#deps.store.toolCancelRequested(this.#row.tool_run_id).then(
+        (asked) => {
+          if (asked !== null) this.cancel(`${asked.by} stopped it: ${asked.reason}`);
+        },
+        () => undefined, // the store is asked again, and the write at the end tells if it is lost
+      );
+    }, CANCEL_POLL_MS);
+    timer.unref();
+    return { [Symbol.dispose]: () => clearInterval(timer) };
+  }
+
+  async #whileRunning(left: number, signal: AbortSignal): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(left, 2_147_483_647));
+    });
+    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([this.#execution, patience, aborted, this.#conversation.whenAsked()]);
+    clearTimeout(timer);
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(ms, signal).catch(() => undefined); // an abort is looked at by the loop
+  }
+
+  async #look(): Promise<void> {
+    this.#row = (await this.#deps.store.toolRun(this.#row.tool_run_id)) ?? this.#row;
+  }
+
+  async #waiting(): Promise<Leg> {
+    if (this.#row.finished_at !== null) return await this.#done(new AbortController().signal);
+    const { approval_id } = this.#row;
+    return {
+      type: 'pending',
+      run: this.#row,
+      approval: approval_id === null ? null : await this.#deps.store.approval(approval_id),
+    };
+  }
+
+  async #done(signal: AbortSignal): Promise<Leg> {
+    const output = await shownOutput(this.#row, this.#most(this.#prepared), this.#deps.artifacts);
+    if (this.#row.decision === 'ask' && this.#row.delivered_at === null && !signal.aborted)
+      await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
+    return { type: 'done', run: this.#row, output };
+  }
+}
+
+function relayedOf(prepared: Prepared | null): string[] {
+  const methods = {
+    elicitation: 'elicitation/create',
+    sampling: 'sampling/createMessage',
+    roots: 'roots/list',
+  } as const;
+  return (prepared?.tool?.source.options.relay ?? []).map((name) => methods[name]);
+}

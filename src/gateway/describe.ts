@@ -1,0 +1,108 @@
+import type { ApprovalRow, GatewayEventRow, ToolRunRow } from '../contract/store.ts';
+import type { ToolOutput } from '../contract/tool.ts';
+import type { ApprovalDocument, ToolRunDocument } from '../contract/tool-documents.ts';
+import { instant } from '../lib/clock.ts';
+import { attemptId, executionId } from '../lib/id.ts';
+import type { ApprovalView } from './gateway.ts';
+
+const when = (at: number | null) => (at === null ? null : instant(at));
+
+/** The document of a tool run; `output` is what its caller got. */
+export function toolRunDocument(row: ToolRunRow, output: ToolOutput | null): ToolRunDocument {
+  const { run_id, ordinal, attempt } = row;
+  return {
+    tool_run_id: row.tool_run_id,
+    tool: `${row.source}.${row.name}`,
+    status: row.status,
+    reason: row.reason,
+    principal: row.principal,
+    agent: row.agent,
+    surface: row.surface,
+    risk: row.risk,
+    run_id,
+    execution_id: run_id === null || ordinal === null ? null : executionId(run_id, ordinal),
+    attempt_id: run_id === null || ordinal === null || attempt === null ? null : attemptId(run_id, ordinal, attempt),
+    request_id: row.request_id,
+    trace_id: row.trace_id,
+    caused_by: row.caused_by,
+    idempotency_key: row.idempotency_key,
+    edited_from: row.edited_from,
+    edited_into: row.edited_into,
+    arguments: JSON.parse(row.arguments),
+    arguments_digest: row.arguments_digest,
+    call_digest: row.call_digest,
+    definition_digest: row.definition_digest,
+    decision: row.decision,
+    rules: row.rules === null ? [] : (JSON.parse(row.rules) as string[]),
+    policy_digest: row.policy_digest,
+    approval_id: row.approval_id,
+    error: row.error === null ? null : (JSON.parse(row.error) as ToolRunDocument['error']),
+    output:
+      output === null
+        ? null
+        : ({ content: [...output.content], structured: output.structured ?? null } as ToolRunDocument['output']),
+    output_artifact: row.output_artifact,
+    output_digest: row.output_digest,
+    output_bytes: row.output_bytes,
+    latency_ms: row.latency_ms,
+    cost_micro_usd: row.cost_micro_usd,
+    created_at: when(row.created_at),
+    dispatched_at: when(row.dispatched_at),
+    finished_at: when(row.finished_at),
+  };
+}
+
+/** The document of an approval with the call that it is about. */
+export function approvalDocument({ approval, run, preview }: ApprovalView): ApprovalDocument {
+  return {
+    approval_id: approval.approval_id,
+    tool_run_id: approval.tool_run_id,
+    tool: `${run.source}.${run.name}`,
+    status: approval.status,
+    requested_by: run.principal,
+    arguments: JSON.parse(run.arguments),
+    call_digest: approval.call_digest,
+    reason: approval.reason,
+    approvers: JSON.parse(approval.approvers) as string[][],
+    self_approval: approval.self_approval === 1,
+    edit: approval.edit === 1,
+    preview: preview.text,
+    preview_digest: preview.digest,
+    long: preview.long,
+    ...answered(approval),
+  };
+}
+
+function answered(approval: ApprovalRow) {
+  return {
+    requested_at: when(approval.requested_at),
+    expires_at: when(approval.expires_at),
+    decided_at: when(approval.decided_at),
+    decided_by: approval.decided_by,
+    decided_on: approval.decided_on,
+    comment: approval.comment,
+    ended_at: when(approval.ended_at),
+    ended_because: approval.ended_because,
+  };
+}
+
+/** The document of an event of the gateway, with the ids that correlate it. */
+export function gatewayEventDocument(event: GatewayEventRow, run: ToolRunRow | null) {
+  const ids = run === null ? null : toolRunDocument(run, null);
+  return {
+    event_id: `evt_g${event.position.toString(32).padStart(12, '0')}`,
+    type: event.type,
+    at: instant(event.at),
+    tool_run_id: event.tool_run_id,
+    run_id: event.run_id,
+    execution_id: ids?.execution_id ?? null,
+    attempt_id: ids?.attempt_id ?? null,
+    request_id: ids?.request_id ?? null,
+    trace_id: ids?.trace_id ?? null,
+    span_id: event.tool_run_id,
+    caused_by: ids?.caused_by ?? null,
+    seq: event.seq,
+    hash: event.hash,
+    data: JSON.parse(event.body) as unknown,
+  };
+}

@@ -1,0 +1,282 @@
+import type { Principal } from '../contract/principal.ts';
+import { kindOfPrincipal } from '../contract/principal.ts';
+import { ProctorError } from '../contract/problem.ts';
+import type { AnswerResult, ApprovalRow, ToolRunRow } from '../contract/store.ts';
+import { type ApprovalPreview, approvalPreview } from '../core/approval-preview.ts';
+import { mayEverCall } from '../core/policy/decide.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { globMatches } from '../lib/glob.ts';
+import { Call } from './call.ts';
+import { Catalogue, type CatalogueListing, type CatalogueTool } from './catalogue.ts';
+import { SIMULATED_OPERATOR } from './decision.ts';
+import type { Caller, GatewayDeps } from './ports.ts';
+import { type CallRequest, type Prepared, prepare } from './prepare.ts';
+
+/** A person's answer, as a surface hands it in. */
+export interface Answer {
+  readonly approval_id: string;
+  readonly decision: 'approve' | 'deny';
+  readonly who: Principal;
+  /** Of the call that the person was shown. */
+  readonly call_digest: string;
+  readonly preview_digest: string;
+  readonly comment: string | null;
+  readonly surface: string;
+  /** Other arguments than those asked for; null: as they are. */
+  readonly edited: unknown;
+}
+
+/** An approval with everything that a person has to see. */
+export interface ApprovalView {
+  readonly approval: ApprovalRow;
+  readonly run: ToolRunRow;
+  readonly preview: ApprovalPreview;
+}
+
+/** An identical call joins one that waits, if that was made no longer ago. */
+const REJOIN_MS = 86_400_000;
+const MOST_FOLLOWED = 1_000;
+const CALLER_FIRST_MS = 1_500;
+const UNATTENDED_MS = 2_147_000_000;
+
+/** The only door to tools: resolve → authorize → approve → invoke → validate → record, for every caller alike. */
+export class Gateway {
+  readonly deps: GatewayDeps;
+  readonly #catalogue: Catalogue;
+  readonly #calls = new Map<string, Call>();
+  readonly #kept = new Set<string>();
+
+  constructor(deps: GatewayDeps) {
+    this.deps = deps;
+    this.#catalogue = new Catalogue(deps);
+  }
+
+  /** Every tool of the project, with what is wrong with its sources. */
+  async catalogue(signal: AbortSignal, fresh = false): Promise<CatalogueListing> {
+    return await this.#catalogue.list(signal, fresh);
+  }
+
+  /** The tools that a caller may ever call: pinned, not switched off, not denied whatever the arguments. */
+  async visible(caller: Caller, signal: AbortSignal): Promise<CatalogueTool[]> {
+    const { store } = this.deps;
+    const [{ tools }, pins, switches, policy] = await Promise.all([
+      this.#catalogue.list(signal),
+      store.pins(null),
+      store.switches(),
+      caller.bound?.policy ?? this.deps.policy().catch(() => null),
+    ]);
+    if (policy === null) return [];
+    const pinned = new Map(pins.map((pin) => [`${pin.source}.${pin.name}`, pin.digest]));
+    const off = new Set(switches.filter((row) => row.off === 1).map((row) => row.scope));
+    const { principal, bound, surface } = caller;
+    return tools.filter(({ tool, source, digest, risk }) => {
+      if (pinned.get(tool) !== digest || off.has('*') || off.has(source.name) || off.has(tool)) return false;
+      if (bound !== null && bound.tools !== null && !bound.tools.some((glob) => globMatches(glob, tool))) return false;
+      const facts = { principal, agent: bound?.agent ?? null, risk, pinned: true, bound: bound !== null, surface };
+      return mayEverCall(policy, { ...facts, tool, source: source.name, realPath: (path) => this.deps.realPath(path) });
+    });
+  }
+
+  /**
+   * Records a call and decides it. An identical call of the same caller that waits for its approval, or whose outcome nobody has got,
+   * is joined instead: who asks again after a broken connection gets the one call, not a second.
+   */
+  async start(caller: Caller, request: CallRequest, signal: AbortSignal): Promise<Call> {
+    await this.deps.opened();
+    const prepared = await prepare(this.deps, this.#catalogue, caller, request, signal);
+    if (request.idempotency_key == null) {
+      const joined = await this.deps.store.undelivered(prepared.run.call_digest, this.deps.clock.now() - REJOIN_MS);
+      if (joined !== null && canBeJoined(joined)) return this.#follow(caller, joined, prepared);
+    }
+    return await this.#record(caller, prepared);
+  }
+
+  /** A call that was made before, by the same caller; `not_found` for any other. */
+  async attach(toolRunId: string, caller: Caller): Promise<Call> {
+    await this.deps.opened();
+    const row = await this.deps.store.toolRun(toolRunId);
+    const same = row !== null && row.principal === caller.principal.id && row.run_id === (caller.bound?.run_id ?? null);
+    if (row === null || !same || (caller.bound !== null && row.ordinal !== caller.bound.ordinal))
+      throw new ProctorError('not_found', `there is no tool run \`${toolRunId}\` of ${caller.principal.id}`);
+    return this.#follow(caller, row, null);
+  }
+
+  /** Carries on, for its caller, a call that was approved and that nobody waits for; only where policy says so. */
+  async carryOn(toolRunId: string): Promise<Call> {
+    await this.deps.opened();
+    const row = await this.deps.store.toolRun(toolRunId);
+    if (row === null) throw new ProctorError('not_found', `there is no tool run \`${toolRunId}\` in this store`);
+    if (row.run_id !== null)
+      throw new ProctorError(
+        'illegal_transition',
+        `${toolRunId} belongs to a run and is carried on by its attempt only`,
+      );
+    const principal: Principal = {
+      id: row.principal,
+      kind: kindOfPrincipal(row.principal),
+      roles: this.deps.rolesOf(row.principal),
+    };
+    return this.#follow({ principal, surface: row.surface as Caller['surface'], bound: null }, row, null);
+  }
+
+  /** After an answer: carries the call out in the background, where policy says so and nobody waits for it. */
+  async carryOnIfUnattended(approval: ApprovalRow): Promise<void> {
+    const { store, clock, note } = this.deps;
+    try {
+      const row = await store.toolRun(approval.tool_run_id);
+      if (approval.status !== 'approved' || row?.execute !== 'on_approval') return;
+      await clock.sleep(CALLER_FIRST_MS); // who waits for it is first
+      if ((await store.toolRun(row.tool_run_id))?.status !== 'approval_required') return;
+      const call = await this.carryOn(row.tool_run_id);
+      await call.next({ hold_ms: UNATTENDED_MS, signal: new AbortController().signal });
+    } catch (error) {
+      note(
+        `${approval.tool_run_id} could not be carried on: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  /** An approval as a person is to see it. */
+  async view(approvalId: string): Promise<ApprovalView> {
+    const { store } = this.deps;
+    const approval = await store.approval(approvalId);
+    const run = approval === null ? null : await store.toolRun(approval.tool_run_id);
+    if (approval === null || run === null)
+      throw new ProctorError('not_found', `there is no approval \`${approvalId}\`; \`proctor approvals\` lists them`);
+    const tool = `${run.source}.${run.name}`;
+    const last_approved = await store.lastApproved(run.source, run.name);
+    const { risk, principal, agent } = run;
+    const preview = approvalPreview({
+      tool,
+      risk,
+      principal,
+      agent,
+      reason: approval.reason,
+      arguments: run.arguments,
+      last_approved,
+    });
+    return { approval, run, preview };
+  }
+
+  /** Answers an approval; with other arguments, the changed call takes the place of the one that was asked for. */
+  async answer(answer: Answer, signal: AbortSignal): Promise<AnswerResult> {
+    const { approval_id, decision, who, call_digest, preview_digest, comment, surface } = answer;
+    const given = { approval_id, decision, call_digest, preview_digest, comment, surface };
+    const approver = { principal: who.id, principal_kind: who.kind, roles: who.roles };
+    if (answer.edited === null || decision === 'deny')
+      return await this.deps.store.answerApproval({ ...given, ...approver });
+    await this.deps.opened();
+    const { run, approval } = await this.view(approval_id);
+    if (run.run_id !== null)
+      return {
+        type: 'refused',
+        code: 'not_editable',
+        message: 'calls of an evaluation are answered by its declared operator',
+      };
+    const principal: Principal = {
+      id: run.principal,
+      kind: run.principal_kind,
+      roles: JSON.parse(run.roles) as string[],
+    };
+    const caller: Caller = { principal, surface: run.surface as Caller['surface'], bound: null };
+    const { source, name, request_id, trace_id } = run;
+    const changed = {
+      tool: `${source}.${name}`,
+      arguments: answer.edited,
+      request_id,
+      trace_id,
+      edited_from: run.tool_run_id,
+    };
+    const prepared = await prepare(this.deps, this.#catalogue, caller, changed, signal);
+    const request = prepared.request(null);
+    return await this.deps.store.editToolRun({ ...given, ...approver }, prepared.run, {
+      ...request,
+      // What policy would allow as it is now still waits for this answer, so that the caller who waits carries it out.
+      decide: (facts) => {
+        const decided = request.decide({ ...facts, pending: 0 });
+        return decided.effect === 'allow' ? { ...decided, effect: 'ask', ask: termsOf(approval) } : decided;
+      },
+    });
+  }
+
+  /** Cancels a call: one that waits ends at once, one that runs is asked to stop. Answers what came of it. */
+  async cancel(toolRunId: string, reason: string, by: string): Promise<'cancelled' | 'stopping' | 'ended'> {
+    const { store } = this.deps;
+    if (await store.cancelToolRun(toolRunId, 'cancelled', `${by} cancelled it: ${reason}`, by)) return 'cancelled';
+    this.#calls.get(toolRunId)?.cancel(`${by} stopped it: ${reason}`);
+    return (await store.requestToolCancel(toolRunId, reason, by)) ? 'stopping' : 'ended';
+  }
+
+  /** Stops what runs, waits for it to be recorded, and closes the sources. */
+  async close(): Promise<void> {
+    for (const call of this.#calls.values()) call.cancel('the gateway is closing');
+    await Promise.allSettled([...this.#calls.values()].map((call) => call.settled()));
+    await this.#catalogue.close();
+  }
+
+  async #record(caller: Caller, prepared: Prepared): Promise<Call> {
+    const { policy } = prepared;
+    if (policy !== null && !this.#kept.has(policy.digest)) {
+      await this.deps.store.keepPolicy(policy.digest, canonicalJson(policy.document));
+      this.#kept.add(policy.digest);
+    }
+    const { run } = await this.deps.store.beginToolRun(prepared.run, prepared.request(null));
+    const call = this.#follow(caller, run, prepared);
+    if (run.status === 'approval_required' && caller.bound !== null) this.#simulate(caller.bound, run);
+    return call;
+  }
+
+  #follow(caller: Caller, row: ToolRunRow, prepared: Prepared | null): Call {
+    const known = this.#calls.get(row.tool_run_id);
+    if (known !== undefined) return known;
+    const call = new Call(this.deps, this.#catalogue, caller, row, prepared);
+    if (row.finished_at !== null) return call;
+    this.#calls.set(row.tool_run_id, call);
+    if (this.#calls.size > MOST_FOLLOWED) this.sweep();
+    return call.begin();
+  }
+
+  /** Forgets calls that nobody waits for and that do not run here; who asks for one of them again follows it anew. */
+  sweep(): void {
+    for (const [id, call] of this.#calls) if (call.idle) this.#calls.delete(id);
+  }
+
+  /** In an evaluation the declared operator answers, so that what the agent does after a denial is scored like anything else. */
+  #simulate(bound: NonNullable<Caller['bound']>, run: ToolRunRow): void {
+    const answer = bound.operator.answer(`${run.source}.${run.name}`, run.tool_run_id);
+    if (answer === null || run.approval_id === null) return;
+    const approval_id = run.approval_id;
+    const give = async () => {
+      if (answer.delay_ms > 0) await this.deps.clock.sleep(answer.delay_ms);
+      await this.deps.store.answerApproval({
+        approval_id,
+        decision: answer.approve ? 'approve' : 'deny',
+        principal: SIMULATED_OPERATOR,
+        principal_kind: 'service',
+        roles: [],
+        call_digest: run.call_digest,
+        preview_digest: run.arguments_digest, // it is shown nothing but the arguments
+        comment: answer.comment,
+        surface: 'evaluation',
+      });
+    };
+    give().catch((error: unknown) =>
+      this.deps.note(`the simulated operator could not answer ${approval_id}: ${String(error)}`),
+    );
+  }
+}
+
+function canBeJoined(row: ToolRunRow): boolean {
+  return row.reason !== 'superseded' || row.edited_into !== null;
+}
+
+function termsOf(approval: ApprovalRow) {
+  return {
+    approvers: JSON.parse(approval.approvers) as string[][],
+    expires_ms: Math.max(1, approval.expires_at - approval.requested_at),
+    self_approval: approval.self_approval === 1,
+    edit: approval.edit === 1,
+    execute: 'attended' as const,
+    reason: approval.reason,
+  };
+}

@@ -1,0 +1,64 @@
+import type { ArtifactStore } from '../contract/artifact.ts';
+import type { Principal } from '../contract/principal.ts';
+import type { DeclaredSource } from '../contract/project.ts';
+import type { Store } from '../contract/store.ts';
+import type { SchemaCheck } from '../contract/tool.ts';
+import type { Policy } from '../core/policy/compile.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** The secrets that this process knows of, as the gateway needs them. */
+export interface SecretKeeper {
+  resolve(text: string): string;
+  /** The text with every known secret's value, however it is encoded, replaced by its name. */
+  redact(text: string): string;
+}
+
+/** Everything the gateway works with; plug-ins come as ports, wired by the composition root. */
+export interface GatewayDeps {
+  readonly store: Store;
+  readonly artifacts: ArtifactStore;
+  readonly clock: Clock;
+  readonly sources: readonly DeclaredSource[];
+  readonly schemas: SchemaCheck;
+  readonly secrets: SecretKeeper;
+  /** The policy as it stands now; throws when it cannot be read, which denies every call. */
+  policy(): Promise<Policy>;
+  /** The roles that a principal has now. */
+  rolesOf(principalId: string): readonly string[];
+  /** Where a path really leads; null when that cannot be told. */
+  realPath(path: string): string | null;
+  /** The session that calls are carried out under. */
+  readonly session_id: string;
+  /** Resolves when the session is open; it is opened with the first call, so that looking around writes nothing. */
+  opened(): Promise<void>;
+  /** Something that an operator should know of. */
+  note(text: string): void;
+}
+
+/** Who answers what policy asks in an evaluation, instead of a person. */
+export interface SimulatedOperator {
+  /** The answer to one call: after how long, and what; null leaves it unanswered. */
+  answer(
+    tool: string,
+    toolRunId: string,
+  ): { readonly approve: boolean; readonly delay_ms: number; readonly comment: string | null } | null;
+}
+
+/** A principal with the token's or the attempt's bounds. */
+export interface Caller {
+  readonly principal: Principal;
+  readonly surface: 'cli' | 'mcp' | 'api' | 'evaluation';
+  /** The attempt that the calls belong to, for evaluations. */
+  readonly bound: {
+    readonly run_id: string;
+    readonly ordinal: number;
+    readonly attempt: number;
+    readonly lease_id: string;
+    readonly agent: string;
+    readonly operator: SimulatedOperator;
+    /** The policy that the run was planned with. */
+    readonly policy: Policy;
+    /** Globs of the tools that the agent may use; null: all that policy allows. */
+    readonly tools: readonly string[] | null;
+  } | null;
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { type AuthInfo, type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import type { Caller } from '../gateway/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+  readonly principal: string;
+  seen: number;
+}
+
+const IDLE_MS = 1_800_000;
+const MOST_SESSIONS = 1_000;
+
+/** Sessions of clients of the older era over HTTP: each belongs to the principal that opened it and ends when nobody uses it. */
+export class LegacySessions {
+  readonly #sessions = new Map<string, Session>();
+  readonly #clock: Clock;
+  readonly #make: (caller: Caller) => Server;
+
+  constructor(clock: Clock, make: (caller: Caller) => Server) {
+    this.#clock = clock;
+    this.#make = make;
+  }
+
+  async handle(request: Request, caller: Caller, authInfo: AuthInfo): Promise<Response> {
+    this.#forgetIdle();
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return await this.#open(request, caller, authInfo);
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.principal !== caller.principal.id)
+      return rpcError(404, -32001, 'Session not found');
+    session.seen = this.#clock.monotonic();
+    return await session.transport.handleRequest(request, { authInfo });
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#sessions.values()].map(({ server }) => server.close()));
+    this.#sessions.clear();
+  }
+
+  async #open(request: Request, caller: Caller, authInfo: AuthInfo): Promise<Response> {
+    if (this.#sessions.size >= MOST_SESSIONS) return rpcError(503, -32000, 'too many sessions are open');
+    const server = this.#make(caller);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (sessionId) => {
+        this.#sessions.set(sessionId, {
+          transport,
+          server,
+          principal: caller.principal.id,
+          seen: this.#clock.monotonic(),
+        });
+      },
+      onsessionclosed: (sessionId) => {
+        this.#sessions.delete(sessionId);
+      },
+    });
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, { authInfo });
+    if (transport.sessionId === undefined) await server.close(); // the request opened no session
+    return response;
+  }
+
+  #forgetIdle(): void {
+    const since = this.#clock.monotonic() - IDLE_MS;
+    for (const [id, { server, seen }] of this.#sessions) {
+      if (seen >= since) continue;
+      this.#sessions.delete(id);
+      void server.close();
+    }
+  }
+}
+
+/** A JSON-RPC error without a request to answer. */
+export function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+}

@@ -1,0 +1,84 @@
+import { frozen, guard, transition } from './trigger-parts.ts';
+
+const TOOL_RUN_FROZEN = [
+  'tool_run_no',
+  'tool_run_id',
+  'stream',
+  'ordinal',
+  'attempt',
+  'source',
+  'name',
+  'definition_digest',
+  'arguments',
+  'arguments_digest',
+  'call_digest',
+  'principal',
+  'principal_kind',
+  'roles',
+  'agent',
+  'surface',
+  'risk',
+  'open_world',
+  'cost_micro_usd',
+  'request_id',
+  'trace_id',
+  'caused_by',
+  'idempotency_key',
+  'edited_from',
+  'created_at',
+];
+
+const APPROVAL_FROZEN = [
+  'approval_no',
+  'approval_id',
+  'tool_run_no',
+  'call_digest',
+  'approvers',
+  'self_approval',
+  'edit',
+  'reason',
+  'policy_digest',
+  'requested_at',
+  'expires_at',
+];
+
+/** What the rows of the gateway promise: calls are decided and dispatched once, approvals answered once, events in order. */
+export const GATEWAY_GUARDS: readonly string[] = [
+  transition('tool_run', 'tool_run'),
+  transition('approval', 'approval'),
+  `create trigger tool_run_starts before insert on tool_run when new.status <> 'started' or new.dispatched_at is not null begin
+  select raise(abort, 'proctor: a tool run starts as started, before anything is done');
+end`,
+  `create trigger tool_run_final before update on tool_run when old.finished_at is not null begin
+  select raise(abort, 'proctor: an ended tool run does not change');
+end`,
+  // What was decided and dispatched stays: a second dispatch would be a second execution.
+  `create trigger tool_run_once before update on tool_run when
+  (old.dispatched_at is not null and new.dispatched_at is not old.dispatched_at)
+  or (old.decision is not null and new.decision is not old.decision)
+  or (new.status = 'approved' and not exists (select 1 from approval where tool_run_no = old.tool_run_no and status = 'consumed')) begin
+  select raise(abort, 'proctor: a tool run is decided and dispatched once, and approved by a consumed approval only');
+end`,
+  frozen('tool_run', TOOL_RUN_FROZEN),
+  `create trigger approval_starts_pending before insert on approval when new.status <> 'pending' begin
+  select raise(abort, 'proctor: an approval starts pending');
+end`,
+  `create trigger approval_final before update on approval when old.ended_at is not null begin
+  select raise(abort, 'proctor: an ended approval does not change');
+end`,
+  `create trigger approval_answered before update of decided_at, decided_by, decided_roles, decided_on, preview_digest on approval
+when old.decided_at is not null and (new.decided_at is not old.decided_at or new.decided_by is not old.decided_by
+  or new.decided_roles is not old.decided_roles or new.decided_on is not old.decided_on or new.preview_digest is not old.preview_digest) begin
+  select raise(abort, 'proctor: an approval is answered once');
+end`,
+  frozen('approval', APPROVAL_FROZEN),
+  `create trigger gateway_head_forward before update on gateway_head when new.stream <> old.stream or new.event_count <= old.event_count begin
+  select raise(abort, 'proctor: the event head only moves forward');
+end`,
+  guard('gateway_event_appends', 'insert on gateway_event', [
+    [
+      'new.seq <> 1 + coalesce((select max(seq) from gateway_event where stream = new.stream), 0)',
+      'events are appended in order, each once',
+    ],
+  ]),
+];

@@ -1,0 +1,263 @@
+import { ProctorError } from '../../contract/problem.ts';
+import type { DecideRequest, GatewayDecision, NewToolRun, ToolRunEnd, ToolRunRow } from '../../contract/store.ts';
+import { newId } from '../../lib/id.ts';
+import type { Keys } from './keys.ts';
+import { endApproval, refuse } from './tool-endings.ts';
+import { gatewayFacts, heldFence } from './tool-facts.ts';
+import { chargeLimits } from './tool-limits.ts';
+import { approvalOf, type Numbered, tell, toolRunById } from './tool-rows.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Records a call and decides it, in one transaction: what is dispatched by it is committed before anything is done. */
+export function beginToolRun(
+  tx: Transaction,
+  keys: Keys,
+  run: NewToolRun,
+  request: DecideRequest,
+): { run: ToolRunRow; created: boolean } {
+  const known = knownByKey(tx, run);
+  if (known !== null) return { run: known, created: false };
+  insert(tx, keys, run);
+  const row = toolRunById(tx.connection, run.tool_run_id);
+  if (row === null) throw new Error('a tool run that was just inserted is not there');
+  const { tool_run_id: _id, run_id, ordinal, attempt, created_at: _at, ...rest } = row;
+  const {
+    arguments_digest,
+    call_digest,
+    definition_digest,
+    principal,
+    surface,
+    request_id,
+    trace_id,
+    caused_by,
+    edited_from,
+  } = rest;
+  tell(tx, row, 'tool_called', {
+    tool: `${row.source}.${row.name}`,
+    arguments_digest,
+    call_digest,
+    definition_digest,
+    principal,
+    surface,
+    request_id,
+    trace_id,
+    caused_by,
+    edited_from,
+    run_id,
+    ordinal,
+    attempt,
+  });
+  const decision = request.decide(gatewayFacts(tx, keys, row, request, run.fence));
+  tell(tx, row, 'policy_decided', decided(decision));
+  tx.connection.run(
+    'update tool_run set decision = ?, policy_digest = ?, rules = ?, execute = ? where tool_run_no = ?',
+    decision.effect === 'error' ? null : decision.effect,
+    decision.policy_digest,
+    JSON.stringify(decision.rules),
+    decision.ask?.execute ?? null,
+    row.tool_run_no,
+  );
+  if (decision.effect === 'ask') askFor(tx, row, decision);
+  else if (decision.effect === 'allow') dispatch(tx, keys, row, request, 'started');
+  else refuse(tx, row, decision);
+  return { run: toolRunById(tx.connection, run.tool_run_id) ?? row, created: true };
+}
+
+/** Uses an approval that was given; decides again with what holds now. */
+export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, request: DecideRequest): boolean {
+  const row = toolRunById(tx.connection, toolRunId);
+  const approval = row === null ? null : approvalOf(tx.connection, row.tool_run_no);
+  if (row === null || approval === null || row.status !== 'approval_required' || approval.status !== 'approved')
+    return false;
+  if (approval.expires_at <= tx.now) {
+    endApproval(tx, row, approval.approval_id, 'expired', 'it expired before the call was made');
+    refuse(tx, row, {
+      effect: 'deny',
+      code: 'approval_expired',
+      message: 'the approval expired before the call was made',
+    });
+    return false;
+  }
+  const fence = row.run_id === null ? null : heldFence(tx, row);
+  const decision = request.decide(gatewayFacts(tx, keys, row, request, fence));
+  tell(tx, row, 'policy_decided', { ...decided(decision), approval_id: approval.approval_id });
+  if (decision.effect === 'deny' || decision.effect === 'error') {
+    endApproval(tx, row, approval.approval_id, 'cancelled', decision.code ?? 'policy_changed');
+    refuse(tx, row, decision);
+    return false;
+  }
+  endApproval(tx, row, approval.approval_id, 'consumed', null, {
+    policy_digest: decision.policy_digest,
+    by: approval.decided_by,
+  });
+  dispatch(tx, keys, row, request, 'approved');
+  return true;
+}
+
+/** Ends a tool run that this session dispatched; what comes after its end is told and changes nothing. */
+export function finishToolRun(tx: Transaction, keys: Keys, end: ToolRunEnd): 'written' | 'late' {
+  const row = toolRunById(tx.connection, end.tool_run_id);
+  if (row === null) throw new ProctorError('not_found', `there is no tool run \`${end.tool_run_id}\` in this store`);
+  const { status, reason, output_digest, latency_ms, output_bytes } = end;
+  const outcome = { status, reason, code: end.error?.code ?? null, output_digest, output_bytes, latency_ms };
+  const changed = tx.connection.run(
+    `update tool_run set status = ?, reason = ?, error = ?, output = ?, output_artifact = ?, output_digest = ?, output_bytes = ?, latency_ms = ?, finished_at = ?
+where tool_run_no = ? and session_no = ? and dispatched_at is not null and finished_at is null`,
+    status,
+    reason,
+    end.error === null ? null : JSON.stringify(end.error),
+    end.output,
+    end.output_artifact,
+    output_digest,
+    output_bytes,
+    latency_ms,
+    tx.now,
+    row.tool_run_no,
+    keys.session(end.session_id),
+  );
+  if (changed === 0) {
+    tell(tx, row, 'tool_outcome_late', outcome);
+    return 'late';
+  }
+  tell(tx, row, ENDS[status], outcome);
+  return 'written';
+}
+
+const ENDS = { ok: 'tool_succeeded', error: 'tool_failed', timeout: 'tool_timed_out' } as const;
+
+/** Ends a tool run that waits for an approval, and the approval with it. */
+export function cancelToolRun(tx: Transaction, toolRunId: string, code: string, message: string, by: string): boolean {
+  const row = toolRunById(tx.connection, toolRunId);
+  if (row === null) throw new ProctorError('not_found', `there is no tool run \`${toolRunId}\` in this store`);
+  if (row.status !== 'approval_required') return false;
+  const approval = approvalOf(tx.connection, row.tool_run_no);
+  if (approval !== null && approval.ended_at === null)
+    endApproval(tx, row, approval.approval_id, 'cancelled', code, { by });
+  refuse(tx, row, { effect: 'error', code, message });
+  return true;
+}
+
+/** Asks the process that carries a call out to stop it; false when there is nothing to stop. */
+export function requestToolCancel(tx: Transaction, toolRunId: string, reason: string, by: string): boolean {
+  const row = toolRunById(tx.connection, toolRunId);
+  if (row === null) throw new ProctorError('not_found', `there is no tool run \`${toolRunId}\` in this store`);
+  if (row.finished_at !== null) return false;
+  if (tx.connection.get('select 1 from tool_cancel where tool_run_no = ?', row.tool_run_no) !== undefined) return true;
+  tx.connection.run(
+    'insert into tool_cancel (tool_run_no, reason, requested_by, requested_at) values (?, ?, ?, ?)',
+    row.tool_run_no,
+    reason,
+    by,
+    tx.now,
+  );
+  tell(tx, row, 'tool_cancel_requested', { reason, by });
+  return true;
+}
+
+/** Ends what sessions dispatched that live no more: nobody knows whether it was done, so it is not done again. */
+export function reapToolRuns(tx: Transaction, deadSessions: readonly string[], limit: number): string[] {
+  const lost = tx.connection.all<{ tool_run_id: string }>(
+    `select t.tool_run_id from tool_run t indexed by tool_run_open join worker_session s on s.session_no = t.session_no
+where t.finished_at is null and t.dispatched_at is not null
+and (s.ended_at is not null or s.session_id in (select value from json_each(?1))) limit ?2`,
+    JSON.stringify(deadSessions),
+    limit,
+  );
+  for (const { tool_run_id } of lost) {
+    const row = toolRunById(tx.connection, tool_run_id);
+    if (row === null) continue;
+    refuse(tx, row, {
+      effect: 'error',
+      code: 'TOOL_OUTCOME_UNKNOWN',
+      message:
+        'the process that made the call ended before the tool answered: it may have been carried out, so it is not repeated',
+    });
+  }
+  tx.connection.run(
+    "update worker_session set ended_at = ?1 where ended_at is null and role = 'gateway' and session_id in (select value from json_each(?2))",
+    tx.now,
+    JSON.stringify(deadSessions),
+  );
+  return lost.map(({ tool_run_id }) => tool_run_id);
+}
+
+function knownByKey(tx: Transaction, run: NewToolRun): Numbered | null {
+  if (run.idempotency_key === null) return null;
+  const found = tx.connection.get<{ tool_run_id: string; call_digest: string }>(
+    'select tool_run_id, call_digest from tool_run where principal = ? and idempotency_key = ?',
+    run.principal,
+    run.idempotency_key,
+  );
+  if (found === undefined) return null;
+  if (found.call_digest !== run.call_digest)
+    throw new ProctorError(
+      'idempotency_conflict',
+      `the idempotency key \`${run.idempotency_key}\` was used for another call (${found.tool_run_id}); use a new key for a new call`,
+    );
+  return toolRunById(tx.connection, found.tool_run_id);
+}
+
+function insert(tx: Transaction, keys: Keys, run: NewToolRun): void {
+  const { fence, roles, open_world, edited_from, ...plain } = run;
+  const columns = {
+    ...plain,
+    stream: fence === null ? 0 : keys.run(fence.run_id),
+    ordinal: fence?.ordinal ?? null,
+    attempt: fence?.attempt ?? null,
+    roles: JSON.stringify(roles),
+    open_world: open_world ? 1 : 0,
+    edited_from: edited_from === null ? null : (toolRunById(tx.connection, edited_from)?.tool_run_no ?? null),
+    created_at: tx.now,
+    status: 'started',
+  };
+  const names = Object.keys(columns);
+  tx.connection.run(
+    `insert into tool_run (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
+    ...Object.values(columns),
+  );
+}
+
+function decided({ effect, code, rules, policy_digest }: GatewayDecision): Record<string, unknown> {
+  return { effect, code, rules, policy_digest };
+}
+
+function askFor(tx: Transaction, row: Numbered, { ask, policy_digest }: GatewayDecision): void {
+  if (ask === null) throw new TypeError('a decision that asks has no terms');
+  const approval_id = newId('apr', tx.now);
+  const expires_at = tx.now + ask.expires_ms;
+  const { approvers, reason } = ask;
+  tx.connection.run("update tool_run set status = 'approval_required' where tool_run_no = ?", row.tool_run_no);
+  tx.connection.run(
+    `insert into approval (approval_id, tool_run_no, status, call_digest, approvers, self_approval, edit, reason, policy_digest, requested_at, expires_at)
+values (?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)`,
+    approval_id,
+    row.tool_run_no,
+    row.call_digest,
+    JSON.stringify(approvers),
+    ask.self_approval ? 1 : 0,
+    ask.edit ? 1 : 0,
+    reason,
+    policy_digest,
+    tx.now,
+    expires_at,
+  );
+  tell(tx, row, 'approval_requested', { approval_id, approvers, expires_at, reason });
+}
+
+function dispatch(
+  tx: Transaction,
+  keys: Keys,
+  row: Numbered,
+  request: DecideRequest,
+  status: 'started' | 'approved',
+): void {
+  chargeLimits(tx, request.limits, row.cost_micro_usd);
+  tx.connection.run(
+    'update tool_run set status = ?, session_no = ?, dispatched_at = ? where tool_run_no = ?',
+    status,
+    keys.session(request.session_id),
+    tx.now,
+    row.tool_run_no,
+  );
+  tell(tx, row, 'tool_dispatched', { session_id: request.session_id });
+}
