@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { type LoadedProfile, loadProfile } from '../adapters/profiles/load-profile.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
+import type { FrozenGateway } from '../contract/gateway-profile.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { Profile, Select } from '../contract/profile.ts';
@@ -28,6 +29,8 @@ export interface PlanMore {
   readonly cases?: readonly string[] | null;
   /** Freezes the baseline of the profile's gate. */
   readonly baselineOf?: (profile: Profile) => Promise<FrozenBaseline | null>;
+  /** Freezes the gateway of the profile. */
+  readonly gatewayOf?: (loaded: LoadedProfile) => Promise<FrozenGateway | null>;
 }
 
 /** Loads the profile, applies the command line's selection and plans the run; problems carry file, line and column. */
@@ -55,6 +58,7 @@ export async function planFrom(
   };
   const dataset = { path: absolute, shown_path, fields: reference?.fields ?? {} };
   const baseline = (await more.baselineOf?.(profile)) ?? null;
+  const gateway = (await more.gatewayOf?.(loaded)) ?? null;
   try {
     return {
       loaded,
@@ -65,6 +69,7 @@ export async function planFrom(
         select,
         signal: deps.signal,
         baseline,
+        gateway,
       }),
     };
   } catch (error) {

@@ -3,6 +3,7 @@ import type { RunRow } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
 import { findRun } from '../engine/run.ts';
 import { Worker } from '../engine/worker.ts';
+import { openToolDoors } from '../gateway-doors.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './format.ts';
 import { showProgress } from './progress.ts';
@@ -32,16 +33,20 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     });
     await using _publisher = startPublisher(app, output);
     using interruption = onInterrupt(output, (signal) => workers.signal(signal));
-    const worker = new Worker(app, {
-      name: `run-${process.pid}`,
-      run_ids: [run.run_id],
-      concurrency: options.concurrency ?? run.concurrency,
-      lease_ms: options.leaseMs,
-      base_dir: null,
-      drain: interruption.drain,
-      drain_ms: options.drainMs,
-      notice: (message) => output.note(`proctor: ${message}`),
-    });
+    await using doors = openToolDoors(app, context);
+    const worker = new Worker(
+      { ...app, doors },
+      {
+        name: `run-${process.pid}`,
+        run_ids: [run.run_id],
+        concurrency: options.concurrency ?? run.concurrency,
+        lease_ms: options.leaseMs,
+        base_dir: null,
+        drain: interruption.drain,
+        drain_ms: options.drainMs,
+        notice: (message) => output.note(`proctor: ${message}`),
+      },
+    );
     const shown = new AbortController();
     const title = `${run.run_id}  ${counted(run.cases, 'case')} × ${run.repeats}`;
     const show = options.quiet

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TOOL_RUN_STATUSES } from './state.ts';
 
 /** One call of a tool that the agent made; `gated` went through the gateway, `reported` is only told of. */
 export const toolCallSchema = z.object({
@@ -6,6 +7,8 @@ export const toolCallSchema = z.object({
   name: z.string(),
   result: z.json().default(null),
   source: z.enum(['gated', 'reported']).default('reported'),
+  /** How a gated call ended; absent for what the agent tells of. */
+  status: z.enum(TOOL_RUN_STATUSES).optional(),
 });
 export type ToolCall = z.output<typeof toolCallSchema>;
 
@@ -62,6 +65,8 @@ export interface AgentRequest {
     readonly tags: readonly string[];
     readonly metadata: Readonly<Record<string, unknown>>;
   };
+  /** Where the agent finds its gated tools (MCP over HTTP) and the token of this attempt; absent where the profile has no gateway. */
+  readonly gateway?: { readonly mcp_url: string; readonly token: string };
   /** Of a case that is a session: which turn this is, and what was said before; absent for single questions. */
   readonly session?: {
     readonly session_id: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gatewayProfileSchema } from './gateway-profile.ts';
 import { webhookSchema } from './webhook.ts';
 
 const count = z.number().int().positive();
@@ -260,6 +261,9 @@ export const profileSchema = z
     case_groups: z.array(caseGroupSchema).min(1),
     gate: gateSchema.prefault({}),
     early_stop: z.enum(['off', 'decided']).default('off'),
+    gateway: gatewayProfileSchema
+      .optional()
+      .describe('Gated tools for the agent, by PROCTOR_MCP_URL and a token of its attempt'),
     webhooks: z.array(webhookSchema).default([]).describe('Who is told how a run ended, signed by Standard Webhooks'),
   })
   .meta({ id: 'profile', title: 'Proctor profile', description: 'What to run and how to judge it' });

@@ -93,4 +93,3 @@ export interface DeclaredSource {
   /** `changed` is called when the source says that its tools are others now. */
   open(changed: () => void): Promise<ToolSource>;
 }
-

@@ -1,3 +1,4 @@
+import type { FrozenGateway } from './gateway-profile.ts';
 import type { Profile } from './profile.ts';
 
 /** Code that grades or is graded, frozen by its bytes: a worker whose file differs does not claim. */
@@ -22,6 +23,8 @@ export interface Snapshot {
   readonly code: readonly CodeDigest[];
   /** The run that the gate compares with, frozen; absent when the gate names none or none was blessed. */
   readonly baseline?: FrozenBaseline;
+  /** The policy and the definitions of the gated tools; absent when the agent has none. */
+  readonly gateway?: FrozenGateway;
   /** The run whose answers are graded anew; absent when an agent is asked. */
   readonly regrade_of?: RegradedRun;
 }

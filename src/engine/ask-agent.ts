@@ -1,5 +1,6 @@
 import { type AgentAnswer, type AgentFailure, agentFailure, type Envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
+import type { GatedCalls, OpenDoor } from '../contract/gateway-profile.ts';
 import type { EvidenceRow, Spend } from '../contract/store.ts';
 import { overLimit, spendOf } from '../core/budget.ts';
 import { turnsOf } from '../core/session.ts';
@@ -8,6 +9,7 @@ import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
 import { evaluatorsSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
 import type { AttemptWork } from './attempt-work.ts';
+import { asReported, openDoor, withGatedCalls } from './gated-tools.ts';
 import { haveSession, type Invoke } from './session.ts';
 
 const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
@@ -28,14 +30,23 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   const { deps, evidence } = work;
   const started = deps.clock.monotonic();
   work.taken.spend = UNKNOWN_SPEND;
-  const answer = await invoke(work);
+  const door = await openDoor(work);
+  let answer: AgentAnswer;
+  let gated: GatedCalls | null = null;
+  try {
+    answer = await invoke(work, door);
+  } finally {
+    gated = (await door?.close()) ?? null;
+  }
   if (answer.type === 'failure') {
     // What earlier turns took is spent; a first call that never reached the agent took nothing.
     if (UNREACHED.has(answer.code) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
     return deps.plugins.redact(answer);
   }
   const latency_ms = Math.round(deps.clock.monotonic() - started);
-  const envelope = deps.plugins.redact(answer.envelope);
+  const told = work.context.profile.agent.kind === 'replay' ? answer.envelope : asReported(answer.envelope);
+  const whole = gated === null || door === null ? told : withGatedCalls(told, gated, door.token);
+  const envelope = deps.plugins.redact(whole);
   try {
     const spend = spendOf(envelope, work.context.profile.agent.price);
     work.taken.spend = { agent: spend, evaluators: evaluatorsSpend([]) };
@@ -47,7 +58,7 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
 }
 
 /** Calls the agent: once, or once a turn where the case is a session. */
-async function invoke(work: AttemptWork): Promise<AgentAnswer> {
+async function invoke(work: AttemptWork, door: OpenDoor | null): Promise<AgentAnswer> {
   const { context, claim, item, signal } = work;
   const { run_id, ordinal, attempt } = claim;
   const ids = {
@@ -56,7 +67,7 @@ async function invoke(work: AttemptWork): Promise<AgentAnswer> {
     attempt_id: attemptId(run_id, ordinal, attempt),
     attempt_number: attempt,
   };
-  const request = agentRequest(ids, context.profile, item);
+  const request = agentRequest(ids, context.profile, item, door);
   const { agent } = context;
   if (agent === null) throw new Error('a run that grades anew has no agent to ask');
   const call: Invoke = (asked) =>

@@ -1,4 +1,5 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
+import type { ToolDoors } from '../contract/gateway-profile.ts';
 import type { Plugins } from '../contract/ports.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { AttemptSpend, Claim, Store } from '../contract/store.ts';
@@ -12,6 +13,8 @@ export interface AttemptDeps {
   readonly artifacts: ArtifactStore;
   readonly plugins: Plugins;
   readonly clock: Clock;
+  /** Doors to the gateway, for runs whose agent has gated tools. */
+  readonly doors?: ToolDoors;
 }
 
 /** What an attempt has taken so far, for whoever ends it from outside; nothing before the agent is asked. */

@@ -1,5 +1,6 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Case, DatasetReader } from '../contract/case.ts';
+import type { FrozenGateway } from '../contract/gateway-profile.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.ts';
 import type { Profile, Select } from '../contract/profile.ts';
@@ -34,6 +35,8 @@ export interface PlanInput {
   readonly signal: AbortSignal;
   /** The baseline that the gate names, frozen; null when it names none or none is blessed. */
   readonly baseline?: FrozenBaseline | null;
+  /** The gateway of the profile, frozen; null when it has none. */
+  readonly gateway?: FrozenGateway | null;
 }
 
 const MOST_PROBLEMS = 100;
@@ -59,6 +62,7 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
     dataset: { ...reader.identity(), cases, plan_digest },
     code: await plugins.code(input.profile, input.base_dir),
     ...(input.baseline ? { baseline: input.baseline } : {}),
+    ...(input.gateway ? { gateway: input.gateway } : {}),
   });
 }
 

@@ -207,6 +207,26 @@ export class Gateway {
     return (await store.requestToolCancel(toolRunId, reason, by)) ? 'stopping' : 'ended';
   }
 
+  /** Ends what an attempt left: what waits is cancelled, what runs is stopped and recorded. */
+  async closeAttempt(of: {
+    readonly run_id: string;
+    readonly ordinal: number;
+    readonly attempt: number;
+  }): Promise<void> {
+    const rows = await this.deps.store.toolRunsOf(of.run_id, of.ordinal, of.attempt);
+    for (const row of rows.filter(({ finished_at }) => finished_at === null)) {
+      const call = this.#calls.get(row.tool_run_id);
+      call?.cancel('the attempt has ended');
+      await call?.settled().catch(() => undefined); // told when it happened
+      await this.deps.store.cancelToolRun(
+        row.tool_run_id,
+        'cancelled',
+        'the attempt ended before the call was made',
+        row.principal,
+      );
+    }
+  }
+
   /** Stops what runs, waits for it to be recorded, and closes the sources. */
   async close(): Promise<void> {
     for (const call of this.#calls.values()) call.cancel('the gateway is closing');
@@ -243,7 +263,10 @@ export class Gateway {
 
   /** In an evaluation the declared operator answers, so that what the agent does after a denial is scored like anything else. */
   #simulate(bound: NonNullable<Caller['bound']>, run: ToolRunRow): void {
-    const answer = bound.operator.answer(`${run.source}.${run.name}`, run.tool_run_id);
+    const answer = bound.operator.answer(
+      `${run.source}.${run.name}`,
+      JSON.parse(run.arguments) as Record<string, unknown>,
+    );
     if (answer === null || run.approval_id === null) return;
     const approval_id = run.approval_id;
     const give = async () => {

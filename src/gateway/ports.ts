@@ -40,7 +40,7 @@ export interface SimulatedOperator {
   /** The answer to one call: after how long, and what; null leaves it unanswered. */
   answer(
     tool: string,
-    toolRunId: string,
+    input: Readonly<Record<string, unknown>>,
   ): { readonly approve: boolean; readonly delay_ms: number; readonly comment: string | null } | null;
 }
 
@@ -58,6 +58,8 @@ export interface Caller {
     readonly operator: SimulatedOperator;
     /** The policy that the run was planned with. */
     readonly policy: Policy;
+    /** The definitions that the run was planned with, by tool: others are not called. */
+    readonly definitions: ReadonlyMap<string, string>;
     /** Globs of the tools that the agent may use; null: all that policy allows. */
     readonly tools: readonly string[] | null;
   } | null;

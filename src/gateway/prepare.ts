@@ -86,6 +86,7 @@ export async function prepare(
     idempotency_key: request.idempotency_key ?? null,
     edited_from: request.edited_from ?? null,
   };
+  const frozen = bound === null || tool === null || bound.definitions.get(request.tool) === tool.digest;
   const offered =
     bound?.tools === null || bound === null || bound.tools.some((glob) => globMatches(glob, request.tool));
   const refusal = offered
@@ -108,7 +109,11 @@ export async function prepare(
     policy_problem,
     facts,
     known: tool !== null,
-    refusal: problem === null ? refusal : { code: 'source_unavailable', message: problem },
+    refusal: !frozen
+      ? { code: 'definition_changed', message: `\`${request.tool}\` is not as it was when the run was planned` }
+      : problem === null
+        ? refusal
+        : { code: 'source_unavailable', message: problem },
     invalid,
     simulated: bound !== null,
   };

@@ -125,6 +125,9 @@ function idVariables(request: AgentRequest): Record<string, string> {
     PROCTOR_RUN_ID: request.run_id,
     PROCTOR_EXECUTION_ID: request.execution_id,
     PROCTOR_ATTEMPT_ID: request.attempt_id,
+    ...(request.gateway === undefined
+      ? {}
+      : { PROCTOR_MCP_URL: request.gateway.mcp_url, PROCTOR_MCP_TOKEN: request.gateway.token }),
   };
 }
 

@@ -33,6 +33,13 @@ export const run: Command<RunOptions> = async (context, options) => {
       if (known !== null) return (await readSnapshot(app.store, known)).baseline ?? null;
       return await freezeBaseline(app, profile);
     },
+    gatewayOf: async ({ profile, base_dir }) => {
+      if (profile.gateway === undefined) return null;
+      const known = options.runKey === undefined ? null : await app.store.runByKey(options.runKey);
+      if (known !== null) return (await readSnapshot(app.store, known)).gateway ?? null;
+      const { freezeGateway } = await import('../../gateway-freeze.ts');
+      return await freezeGateway(app, context, profile, base_dir);
+    },
   });
   if (options.plan) {
     const expected = await estimate(app.store, plan, options.concurrency ?? null);

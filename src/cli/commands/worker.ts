@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { findRun } from '../../engine/run.ts';
 import { Worker } from '../../engine/worker.ts';
+import { openToolDoors } from '../../gateway-doors.ts';
 import type { Command } from '../context.ts';
 import { startPublisher } from '../publisher.ts';
 import { onInterrupt } from '../signals.ts';
@@ -27,16 +28,20 @@ export const worker: Command<WorkerCommandOptions> = async (context, options) =>
   await using _publisher = startPublisher(app, output);
   using interruption = onInterrupt(output, () => undefined);
   const name = options.name ?? `${hostname()}-${process.pid}`;
-  const working = new Worker(app, {
-    name,
-    run_ids,
-    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-    lease_ms: options.leaseMs,
-    base_dir: options.baseDir ?? null,
-    drain: interruption.drain,
-    drain_ms: options.drainMs,
-    notice: (message) => output.note(`proctor worker ${name}: ${message}`),
-  });
+  await using doors = openToolDoors(app, context);
+  const working = new Worker(
+    { ...app, doors },
+    {
+      name,
+      run_ids,
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      lease_ms: options.leaseMs,
+      base_dir: options.baseDir ?? null,
+      drain: interruption.drain,
+      drain_ms: options.drainMs,
+      notice: (message) => output.note(`proctor worker ${name}: ${message}`),
+    },
+  );
   if (run_ids === null) output.note(`proctor worker ${name}: working on ${app.places.store}; ctrl-c to stop`);
   await working.run();
   output.result({ session_id: working.session_id, name, statistics: app.store.statistics }, '');

@@ -14,6 +14,10 @@ export const expectedCallSchema = z.union([
     .strictObject({
       name: name.describe("The tool's name"),
       arguments: z.record(z.string(), z.json()).optional().describe('Arguments that the call must have'),
+      status: z
+        .enum(['ok', 'error', 'timeout', 'denied'])
+        .optional()
+        .describe('How the call must have ended, as the gateway recorded it; calls that are only told of have no end'),
       times: times.optional().describe('Exactly so many such calls'),
       min: times.optional().describe('At least so many such calls; default 1, or 0 when `max` is given as 0'),
       max: times.optional().describe('At most so many such calls'),
@@ -66,18 +70,30 @@ function checkCalled(
   calls: readonly ToolCall[],
   argumentsMatch: 'subset' | 'exact',
 ): CheckedExpectation {
-  const { name, arguments: wanted, times, min, max } = typeof expected === 'string' ? { name: expected } : expected;
+  const {
+    name,
+    arguments: wanted,
+    status,
+    times,
+    min,
+    max,
+  } = typeof expected === 'string' ? { name: expected } : expected;
   const least = times ?? min ?? (max === 0 ? 0 : 1);
   const most = times ?? max ?? Number.POSITIVE_INFINITY;
   const likeness = { subset: argumentsMatch === 'subset' };
   const named = calls.filter((call) => call.name === name);
-  const seen =
-    wanted === undefined ? named.length : named.filter((call) => jsonAlike(call.arguments, wanted, likeness)).length;
+  const seen = named.filter(
+    (call) =>
+      (wanted === undefined || jsonAlike(call.arguments, wanted, likeness)) &&
+      (status === undefined || call.status === status),
+  ).length;
   const withArguments =
     wanted === undefined ? '' : ` with ${argumentsMatch === 'exact' ? 'exactly ' : ''}${shown(wanted)}`;
-  const other = named.length > seen ? `, ${named.length - seen} with other arguments` : '';
+  const otherwise = status === undefined ? 'with other arguments' : `with other arguments or another end`;
+  const other = named.length > seen ? `, ${named.length - seen} ${otherwise}` : '';
+  const ended = status === undefined ? '' : ` and ends ${status}`;
   return {
-    expectation: `${shown(name)} is called${withArguments} ${howOften(least, most)}`,
+    expectation: `${shown(name)} is called${withArguments}${ended} ${howOften(least, most)}`,
     met: seen >= least && seen <= most,
     seen: `${seen} calls${other}`,
   };
