@@ -41,7 +41,7 @@ import type {
   SessionRow,
 } from './store-rows.ts';
 
-import type { ToolStore } from './tool-store.ts';
+import type { ApprovalRow, GatewayEventRow, ToolRunRow, ToolStore } from './tool-store.ts';
 
 export type * from './store-requests.ts';
 export type * from './store-rows.ts';
@@ -71,6 +71,12 @@ export interface RunReaders {
   eventHead(runId: string): Promise<{ readonly count: number; readonly hash: string }>;
   lateEvidence(runId: string, page: Page<number>): Promise<LateRow[]>;
   outbox(runId: string): Promise<OutboxRow[]>;
+  /** How far the stream of the run's tool calls goes; null when none was made. */
+  gatewayHead(runId: string): Promise<{ readonly count: number; readonly hash: string } | null>;
+  /** The run's tool calls, in the order of their ids. */
+  toolRunsIn(runId: string, page: Page<string>): Promise<ToolRunRow[]>;
+  approvalsIn(runId: string, page: Page<string>): Promise<ApprovalRow[]>;
+  gatewayEventsIn(runId: string, page: Page<number>): Promise<GatewayEventRow[]>;
   /** In order. */
   corrections(runId: string): Promise<CorrectionRow[]>;
 }

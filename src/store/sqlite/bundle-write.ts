@@ -2,7 +2,16 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { BundleSeal } from '../../contract/bundle.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
+import type {
+  ApprovalRow,
+  EventRow,
+  ExecutionRow,
+  GatewayEventRow,
+  LateRow,
+  RunReaders,
+  RunRow,
+  ToolRunRow,
+} from '../../contract/store.ts';
 import { randomText } from '../../lib/id.ts';
 import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
 import { Connection, storeError } from './connection.ts';
@@ -64,18 +73,19 @@ class BundleWriter {
     this.#insert('run_head', { run_no: RUN_NO, event_count: head.count, event_hash: head.hash });
     for (let from = 0; from < run.materialized; from += PAGE)
       await this.#executions(Array.from({ length: Math.min(PAGE, run.materialized - from) }, (_, at) => from + at));
-    await this.#paged(
+    await this.#paged<EventRow, number>(
       (after) => store.events(run.run_id, { after, limit: PAGE }),
       ({ run_id: _run, ...event }) => this.#insert('event', { run_no: RUN_NO, ...event }),
       (event) => event.seq,
     );
-    await this.#paged(
+    await this.#paged<LateRow, number>(
       (after) => store.lateEvidence(run.run_id, { after, limit: PAGE }),
       (late) => this.#insert('late_evidence', { run_no: RUN_NO, ...late }),
       (late) => late.late_seq,
     );
     for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
       this.#insert('outbox', { run_no: RUN_NO, ...row });
+    await this.#gateway();
     for (const row of await store.corrections(run.run_id)) this.#insert('correction', { run_no: RUN_NO, ...row });
     // What counters say is not proven by anything, so they stay where they were counted.
     for (const { kind, cap, reserve } of await store.budgets(run.run_id))
@@ -101,6 +111,54 @@ class BundleWriter {
     this.#insert('result', result);
   }
 
+  /** The calls of gated tools, with their approvals and events. Who carried them out, and whether the outcome was fetched, stays here. */
+  async #gateway(): Promise<void> {
+    const { store, run } = this.#source;
+    const head = await store.gatewayHead(run.run_id);
+    if (head === null) return;
+    this.#insert('gateway_head', { stream: RUN_NO, event_count: head.count, event_hash: head.hash });
+    const numbers = new Map<string, number>();
+    await this.#paged<ToolRunRow, string>(
+      (after) => store.toolRunsIn(run.run_id, { after, limit: PAGE }),
+      (row) => {
+        const {
+          run_id: _run,
+          approval_id: _approval,
+          edited_into: _into,
+          delivered_at: _delivered,
+          edited_from,
+          ...columns
+        } = row;
+        numbers.set(row.tool_run_id, numbers.size + 1);
+        const from = edited_from === null ? null : (numbers.get(edited_from) ?? null);
+        const session_no = row.dispatched_at === null ? null : 0;
+        this.#insert('tool_run', {
+          tool_run_no: numbers.size,
+          stream: RUN_NO,
+          ...columns,
+          edited_from: from,
+          session_no,
+        });
+      },
+      (row) => row.tool_run_id,
+    );
+    await this.#paged<ApprovalRow, string>(
+      (after) => store.approvalsIn(run.run_id, { after, limit: PAGE }),
+      ({ tool_run_id, ...row }) => this.#insert('approval', { tool_run_no: numbers.get(tool_run_id) ?? null, ...row }),
+      (row) => row.approval_id,
+    );
+    await this.#paged<GatewayEventRow, number>(
+      (after) => store.gatewayEventsIn(run.run_id, { after, limit: PAGE }),
+      ({ run_id: _run, tool_run_id, ...row }) =>
+        this.#insert('gateway_event', {
+          stream: RUN_NO,
+          tool_run_no: tool_run_id === null ? null : (numbers.get(tool_run_id) ?? null),
+          ...row,
+        }),
+      (row) => row.seq,
+    );
+  }
+
   /** Sessions by id alone: who worked where is nobody's business but the store's. */
   #session(sessionId: string): number {
     const known = this.#sessions.get(sessionId);
@@ -112,16 +170,16 @@ class BundleWriter {
     return session_no;
   }
 
-  async #paged<Row>(
-    read: (after: number) => Promise<readonly Row[]>,
+  async #paged<Row, Key extends string | number>(
+    read: (after: Key | null) => Promise<readonly Row[]>,
     take: (row: Row) => void,
-    key: (row: Row) => number,
+    key: (row: Row) => Key,
   ): Promise<void> {
-    for (let after: number | null = 0; after !== null; ) {
-      const page: readonly Row[] = await read(after);
+    for (let after: Key | null = null, last: Row | undefined; ; after = key(last)) {
+      const page = await read(after);
       page.forEach(take);
-      const last = page.at(-1);
-      after = last === undefined ? null : key(last);
+      last = page.at(-1);
+      if (last === undefined) return;
     }
   }
 

@@ -2,6 +2,7 @@ import type { RunReaders } from '../../contract/store.ts';
 import { budgets } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import { corrections } from './corrections.ts';
+import * as gateway from './gateway-run.ts';
 import type { Keys } from './keys.ts';
 import * as readers from './readers.ts';
 
@@ -22,6 +23,10 @@ export function runReaders(connection: Connection, keys: Keys, read: <T>(query: 
     eventHead: (id) => read(() => readers.eventHead(connection, keys, id)),
     lateEvidence: (id, page) => read(() => readers.lateEvidence(connection, keys, id, page)),
     corrections: (id) => read(() => corrections(connection, keys, id)),
+    gatewayHead: (id) => read(() => gateway.gatewayHead(connection, keys.run(id))),
+    toolRunsIn: (id, page) => read(() => gateway.toolRunsIn(connection, keys, id, page)),
+    approvalsIn: (id, page) => read(() => gateway.approvalsIn(connection, keys, id, page)),
+    gatewayEventsIn: (id, page) => read(() => gateway.gatewayEventsIn(connection, keys, id, page)),
     outbox: (id) => read(() => readers.outbox(connection, keys, id)),
   };
 }

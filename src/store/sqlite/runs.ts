@@ -4,6 +4,7 @@ import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { setBudgets } from './budgets.ts';
 import { publish } from './deliveries.ts';
+import { gatewayHead } from './gateway-run.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -196,6 +197,7 @@ export function finalize(tx: Transaction, keys: Keys, runId: string, verdict: Fi
       `run ${runId} has ${run.results} results for ${run.due} executions; \`proctor doctor --verify\` says more`,
     );
   }
+  sealGateway(tx, runNo, runId);
   const event_head = tx.head(runNo).hash;
   const root = evidenceRoot({
     snapshot_digest: run.snapshot_digest,
@@ -220,6 +222,13 @@ where run_no = ? and status = 'finalizing'`,
   tx.event({ run_no: runNo, run_id: runId, type: 'run_completed', body });
   publish(tx, { run_no: runNo, run_id: runId }, 'run_completed', body);
   return true;
+}
+
+/** The calls of the run's agents are sealed into its own events, so that the evidence root covers them too. */
+function sealGateway(tx: Transaction, runNo: number, runId: string): void {
+  const head = gatewayHead(tx.connection, runNo);
+  if (head === null) return;
+  tx.event({ run_no: runNo, run_id: runId, type: 'gateway_sealed', body: canonicalJson(head) });
 }
 
 /** The run fails by its own fault, from running or finalizing. */
