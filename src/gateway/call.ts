@@ -1,5 +1,5 @@
 import { ProctorError } from '../contract/problem.ts';
-import type { ApprovalRow, ToolRunRow } from '../contract/store.ts';
+import type { ApprovalRow, DecideRequest, ToolRunRow } from '../contract/store.ts';
 import type { ToolOutput } from '../contract/tool.ts';
 import type { Catalogue } from './catalogue.ts';
 import { Conversation, type Listener, type Question } from './conversation.ts';
@@ -61,10 +61,9 @@ export class Call {
     return this.#waiters === 0 && !this.running;
   }
 
-  /** Carries out what was dispatched when it was recorded. */
-  begin(): this {
+  /** Carries out what was dispatched when it was recorded: for who recorded it, and nobody else. */
+  begin(): void {
     if (this.#row.status === 'started' && this.#row.dispatched_at !== null) this.#execute();
-    return this;
   }
 
   /** Follows the call until it has ended, a question is asked, the patience ends or the caller goes away. */
@@ -82,7 +81,7 @@ export class Call {
         if (questions.length > 0) return { type: 'questions', run: this.#row, questions };
         const left = until - this.#deps.clock.monotonic();
         if (this.#execution !== null) await this.#whileRunning(Math.max(0, left), signal);
-        else if (await this.#mayRun()) this.#execute();
+        else if (!signal.aborted && (await this.#mayRun())) this.#execute();
         else if (this.#row.finished_at === null && left > 0)
           await this.#pause(Math.min(left, this.#row.dispatched_at === null ? POLL_MS : ELSEWHERE_POLL_MS), signal);
         if (signal.aborted || (this.#row.finished_at === null && this.#deps.clock.monotonic() >= until))
@@ -132,14 +131,22 @@ export class Call {
       await this.#look();
       return false;
     }
-    const prepared = await this.#prepare();
     const roles = this.#deps.rolesOf(approval.decided_by ?? '');
-    const won = await store.consumeApproval(
-      this.#row.tool_run_id,
-      prepared.request({ approval, roles: this.caller.bound === null ? roles : [] }),
-    );
+    const request = await this.#decidedAnew({ approval, roles: this.caller.bound === null ? roles : [] });
+    const won = await store.consumeApproval(this.#row.tool_run_id, request);
     await this.#look();
     return won;
+  }
+
+  /** The decision by what holds now: the policy, and the tool as its source shows it at this moment. */
+  async #decidedAnew(answered: Parameters<Prepared['request']>[0]): Promise<DecideRequest> {
+    this.#catalogue.forget(this.#row.source);
+    this.#prepared = null;
+    const prepared = await this.#prepare();
+    const request = prepared.request(answered);
+    // Not the call that was approved: its tool has another definition by now, whatever is pinned.
+    const other = prepared.tool !== null && prepared.run.call_digest !== this.#row.call_digest;
+    return other ? { ...request, decide: (facts) => request.decide({ ...facts, pinned: false }) } : request;
   }
 
   async #prepare(): Promise<Prepared> {

@@ -27,6 +27,8 @@ export interface CatalogueListing {
 interface Opened {
   readonly source: Promise<ToolSource>;
   listed: { readonly at: number; readonly tools: Promise<SourceListing> } | null;
+  /** The listing that is being made: who asks meanwhile gets it too. */
+  asking: Promise<SourceListing> | null;
 }
 
 interface SourceListing {
@@ -80,6 +82,12 @@ export class Catalogue {
     return this.#open(declared).source;
   }
 
+  /** Who asks next for the tools of a source gets them as it shows them then. */
+  forget(source: string): void {
+    const opened = this.#opened.get(source);
+    if (opened !== undefined) opened.listed = null;
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled([...this.#opened.values()].map(async ({ source }) => await (await source).close()));
   }
@@ -92,6 +100,7 @@ export class Catalogue {
           entry.listed = null;
         }),
         listed: null,
+        asking: null,
       };
       entry.source.catch(() => this.#opened.delete(declared.name)); // what failed once may be there the next time
       opened = entry;
@@ -104,12 +113,18 @@ export class Catalogue {
     const opened = this.#open(declared);
     const now = this.#deps.clock.monotonic();
     if (!fresh && opened.listed !== null && now - opened.listed.at < FRESH_MS) return opened.listed.tools;
+    if (opened.asking !== null) return opened.asking;
     const tools = this.#ask(declared, opened, signal);
     const listed = { at: now, tools };
     opened.listed = listed;
-    tools.catch(() => {
-      if (opened.listed === listed) opened.listed = null;
-    });
+    opened.asking = tools;
+    tools
+      .catch(() => {
+        if (opened.listed === listed) opened.listed = null;
+      })
+      .finally(() => {
+        opened.asking = null;
+      });
     return tools;
   }
 

@@ -84,7 +84,7 @@ export class Gateway {
   async start(caller: Caller, request: CallRequest, signal: AbortSignal): Promise<Call> {
     await this.deps.opened();
     const prepared = await prepare(this.deps, this.#catalogue, caller, request, signal);
-    if (request.idempotency_key == null) {
+    if (request.idempotency_key == null && mayAsk(prepared)) {
       const joined = await this.deps.store.undelivered(prepared.run.call_digest, this.deps.clock.now() - REJOIN_MS);
       if (joined !== null && canBeJoined(joined)) return this.#follow(caller, joined, prepared);
     }
@@ -240,8 +240,9 @@ export class Gateway {
       await this.deps.store.keepPolicy(policy.digest, canonicalJson(policy.document));
       this.#kept.add(policy.digest);
     }
-    const { run } = await this.deps.store.beginToolRun(prepared.run, prepared.request(null));
+    const { run, created } = await this.deps.store.beginToolRun(prepared.run, prepared.request(null));
     const call = this.#follow(caller, run, prepared);
+    if (created) call.begin(); // what was there before is carried out by who recorded it
     if (run.status === 'approval_required' && caller.bound !== null) this.#simulate(caller.bound, run);
     return call;
   }
@@ -251,9 +252,9 @@ export class Gateway {
     if (known !== undefined) return known;
     const call = new Call(this.deps, this.#catalogue, caller, row, prepared);
     if (row.finished_at !== null) return call;
+    if (this.#calls.size >= MOST_FOLLOWED) this.sweep();
     this.#calls.set(row.tool_run_id, call);
-    if (this.#calls.size > MOST_FOLLOWED) this.sweep();
-    return call.begin();
+    return call;
   }
 
   /** Forgets calls that nobody waits for and that do not run here; who asks for one of them again follows it anew. */
@@ -287,6 +288,14 @@ export class Gateway {
       this.deps.note(`the simulated operator could not answer ${approval_id}: ${String(error)}`),
     );
   }
+}
+
+/** Whether policy asks for calls of this tool at all: only those can be joined. */
+function mayAsk({ policy, facts }: Prepared): boolean {
+  return (
+    policy !== null &&
+    (policy.document.default === 'ask' || policy.rulesFor(facts.tool).some(({ effect }) => effect === 'ask'))
+  );
 }
 
 function canBeJoined(row: ToolRunRow): boolean {

@@ -149,7 +149,7 @@ export function obligationsOf({ policy, facts }: Prepared): {
   timeout_ms: number | null;
   max_output_bytes: number | null;
 } {
-  if (policy === null) return { timeout_ms: null, max_output_bytes: null };
+  if (policy === null || !policy.obliges) return { timeout_ms: null, max_output_bytes: null };
   const call: CallFacts = { ...facts, pinned: true, tainted: false };
   return decidePolicy(policy, call).obligations;
 }

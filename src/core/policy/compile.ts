@@ -1,7 +1,7 @@
 import type { Condition, Limit, Matcher, PolicyDocument, Rule } from '../../contract/policy.ts';
 import { CONDITION_SUBJECTS, type ConditionSubject } from '../../contract/policy.ts';
 import { digest } from '../../lib/canonical-json.ts';
-import { globMatches } from '../../lib/glob.ts';
+import { compileGlobs } from '../../lib/glob.ts';
 import { Lru } from '../../lib/lru.ts';
 import type { CallFacts } from './facts.ts';
 import { compileMatcher, every, oneOf, opposite, type Truth, type ValueTest } from './matchers.ts';
@@ -31,8 +31,8 @@ export interface Policy {
   limitsFor(tool: string): readonly Limit[];
   /** Whether some rule asks if the call is tainted, which takes a look at what ran before. */
   readonly asks_taint: boolean;
-  /** The arguments that `under` conditions look at, as paths. */
-  readonly path_arguments: readonly (readonly string[])[];
+  /** Whether some rule that allows binds the call to something. */
+  readonly obliges: boolean;
 }
 
 const CACHED_TOOLS = 2_000;
@@ -42,19 +42,15 @@ export function compilePolicy(document: PolicyDocument): Policy {
   const rules = document.rules.map(compileRule);
   const byTool = new Lru<string, readonly CompiledRule[]>(CACHED_TOOLS);
   const limitsByTool = new Lru<string, readonly Limit[]>(CACHED_TOOLS);
-  const matches = (globs: readonly string[], tool: string) => globs.some((glob) => globMatches(glob, tool));
+  const ruleTools = rules.map(({ rule }) => compileGlobs(rule.tools));
+  const limitTools = document.limits.map((limit) => compileGlobs(limit.tools));
   return {
     digest: digest('proctor/policy/1', document),
     document,
-    rulesFor: (tool) => byTool.get(tool, () => rules.filter(({ rule }) => matches(rule.tools, tool))),
-    limitsFor: (tool) => limitsByTool.get(tool, () => document.limits.filter((limit) => matches(limit.tools, tool))),
+    rulesFor: (tool) => byTool.get(tool, () => rules.filter((_, index) => ruleTools[index]?.(tool))),
+    limitsFor: (tool) => limitsByTool.get(tool, () => document.limits.filter((_, index) => limitTools[index]?.(tool))),
     asks_taint: document.rules.some((rule) => Object.hasOwn(rule.when, 'run.tainted')),
-    path_arguments: document.rules.flatMap((rule) =>
-      Object.entries(rule.when).flatMap(([subject, condition]) => {
-        const path = argumentPath(subject);
-        return path !== null && matcherOf(condition)?.under !== undefined ? [path] : [];
-      }),
-    ),
+    obliges: document.rules.some(({ effect }) => typeof effect === 'object' && 'allow' in effect),
   };
 }
 
@@ -82,6 +78,8 @@ function compileRule(rule: Rule): CompiledRule {
     known: argumentPath(subject) === null && subject !== 'run.tainted',
     test: compileCondition(subject, condition),
   }));
+  // What looks at no argument is told at once and decides most rules: it goes first.
+  conditions.sort((a, b) => Number(b.known) - Number(a.known));
   const known = conditions.filter((condition) => condition.known);
   return {
     id: rule.id,

@@ -1,6 +1,6 @@
 import type { Matcher } from '../../contract/policy.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import { globMatches } from '../../lib/glob.ts';
+import { compileGlobs } from '../../lib/glob.ts';
 import type { CallFacts } from './facts.ts';
 
 /** What a condition comes to: it holds, it does not, or it cannot be told (an argument is missing or of another kind). */
@@ -36,20 +36,29 @@ export function compileMatcher(matcher: Matcher): ValueTest {
   };
   add(matcher.eq, (wanted) => (value) => truth(value === wanted));
   add(matcher.in, (wanted) => oneOf(wanted));
-  add(matcher.glob, (wanted) => onText((text) => truth(wanted.some((glob) => globMatches(glob, text)))));
+  add(matcher.glob, (wanted) => {
+    const matches = compileGlobs(wanted);
+    return onText((text) => truth(matches(text)));
+  });
   add(matcher.under, (folder) => under(folder));
-  add(matcher.host, (wanted) => onText((text) => host(text, wanted)));
+  add(matcher.host, (wanted) => {
+    const matches = compileGlobs(wanted);
+    return onText((text) => host(text, matches));
+  });
   add(matcher.min, (least) => onNumber((number) => truth(number >= least)));
   add(matcher.max, (most) => onNumber((number) => truth(number <= most)));
   add(matcher.max_bytes, (most) => (value) => truth(bytesOf(value) <= most));
   const { has } = matcher;
+  const [only] = tests;
+  const all: ValueTest =
+    tests.length === 1 && only !== undefined ? only : (value, call) => every(tests, (test) => test(value, call));
   return (value, call) => {
     if (value === undefined) {
       if (has === false) return 'holds';
       return has === true ? 'fails' : 'unknown';
     }
     if (has === false) return 'fails';
-    return every(tests, (test) => test(value, call));
+    return all(value, call);
   };
 }
 
@@ -104,7 +113,7 @@ function inside(path: string, folder: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }
 
-function host(text: string, globs: readonly string[]): Truth {
+function host(text: string, matches: (name: string) => boolean): Truth {
   // What a URL parser drops in silence (tabs, line ends, spaces around) another program may read in another way.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
   if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) return 'unknown';
@@ -112,5 +121,5 @@ function host(text: string, globs: readonly string[]): Truth {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'unknown';
   if (url.username !== '' || url.password !== '') return 'unknown';
   const name = url.hostname.replace(/\.$/, '');
-  return truth(globs.some((glob) => globMatches(glob, name)));
+  return truth(matches(name));
 }
