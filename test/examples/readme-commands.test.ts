@@ -1,4 +1,4 @@
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -10,6 +10,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 async function inCopy(example: string, script: string, environment: Readonly<Record<string, string>> = {}) {
   const folder = await temporaryFolder();
   await cp(path.join(root, 'examples', example), folder.path, { recursive: true });
+  await symlink(path.join(root, 'node_modules'), path.join(folder.path, 'node_modules'));
   const PATH = [path.join(root, 'bin'), path.dirname(process.execPath), process.env['PATH']].join(':');
   const done = await run('bash', ['-euo', 'pipefail', '-c', script], folder.path, {
     PATH,
@@ -25,6 +26,17 @@ test.each([
     ['is the baseline of ticket-triage', 'INCONCLUSIVE', ' PASS ', ' FAIL ', 'against the baseline'],
   ],
   ['rag-quality', ['alpha', 'expected from', 'question-11', 'quality']],
+  [
+    'assistant',
+    [
+      'Design review: a very long title that a calendar folds over two lines, as RFC 5545 has it',
+      '✓ too loud',
+      'louder than 60 is never played',
+      'all 4 graded executions passed',
+      'VERIFIED',
+      'volume 20',
+    ],
+  ],
   ['tool-agent', ['pass_hat_k (k=3)', ' FAIL ', 'task-3', 'VERIFIED']],
 ])('the commands of examples/%s do what its README says', { timeout: 120_000 }, async (example, told) => {
   const readme = await readFile(path.join(root, 'examples', example, 'README.md'), 'utf8');
