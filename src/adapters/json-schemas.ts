@@ -3,9 +3,13 @@ import { envelopeSchema } from '../contract/agent.ts';
 import { caseSchema, datasetSchema } from '../contract/case.ts';
 import { executionDocumentSchema, runDocumentSchema } from '../contract/documents.ts';
 import { findingSchema } from '../contract/evaluator.ts';
+import { policySchema, policyTestSchema } from '../contract/policy.ts';
 import { AGENT_BASE_MEMBERS, evaluatorReferenceSchema, profileSchema } from '../contract/profile.ts';
+import { projectSchema, SOURCE_BASE_MEMBERS } from '../contract/project.ts';
+import { approvalDocumentSchema, toolRunDocumentSchema } from '../contract/tool-documents.ts';
 import { agentKinds } from './agents/index.ts';
 import { evaluatorKinds } from './evaluators/index.ts';
+import { toolSourceKinds } from './tools/index.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -19,6 +23,11 @@ export const JSON_SCHEMAS: Readonly<Record<string, () => Schema>> = {
   envelope: () => plain('envelope', envelopeSchema, 'input'),
   finding: () => plain('finding', findingSchema, 'input'),
   run_document: () => plain('run_document', runDocumentSchema, 'output'),
+  project: projectJsonSchema,
+  policy: () => plain('policy', policySchema, 'input'),
+  policy_test: () => plain('policy_test', policyTestSchema, 'input'),
+  tool_run_document: () => plain('tool_run_document', toolRunDocumentSchema, 'output'),
+  approval_document: () => plain('approval_document', approvalDocumentSchema, 'output'),
   execution_document: () => plain('execution_document', executionDocumentSchema, 'output'),
 };
 
@@ -70,6 +79,32 @@ function profileJsonSchema(): Schema {
   withDurationTwins(schema);
   schema.properties['agent'] = { ...agent, properties: named, additionalProperties: false, allOf: kinds };
   return withEvaluators(schema);
+}
+
+/** The project's schema with the members of every kind of tool source. */
+function projectJsonSchema(): Schema {
+  const schema = plain('project', projectSchema, 'input') as Schema & { properties: Record<string, Schema> };
+  const tools = schema.properties['tools'] as Schema & { additionalProperties: Schema };
+  const source = tools.additionalProperties;
+  const kinds = toolSourceKinds.map((kind) => {
+    const { $schema: _dialect, additionalProperties: _open, ...own } = toJson(kind.config, 'input');
+    return {
+      if: { properties: { kind: { const: kind.kind } }, required: ['kind'] },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword
+      then: { ...own, properties: { ...(own['properties'] as Schema | undefined) } },
+    };
+  });
+  const members = new Set([...SOURCE_BASE_MEMBERS, ...kinds.flatMap(({ then }) => Object.keys(then.properties))]);
+  const base = source['properties'] as Record<string, Schema>;
+  const properties = Object.fromEntries([...members].map((name) => [name, base[name] ?? true]));
+  const kind = { enum: toolSourceKinds.map((one) => one.kind), description: 'The kind of tool source' };
+  tools.additionalProperties = {
+    ...source,
+    properties: { ...properties, kind },
+    additionalProperties: false,
+    allOf: kinds,
+  };
+  return schema;
 }
 
 /** Beside every `x_ms` of `defaults` and `limits` its twins `x_secs` and `x_minutes`, which are accepted on input. */
