@@ -34,6 +34,16 @@ export function callDigest(call: CanonicalCall): string {
   });
 }
 
+/** The digest of a tool run's error as it is stored; events carry it in place of the message. */
+export function toolErrorDigest(stored: string): string {
+  return digestText('proctor/tool_error/1', stored);
+}
+
+/** The digest of a tool's whole output in canonical JSON. */
+export function toolOutputDigest(canonical: string): string {
+  return digestText('proctor/tool_output/1', canonical);
+}
+
 /** Everything an event of the gateway says. */
 export interface GatewayEventRecord {
   /** The run whose stream it is in; null for calls outside of runs. */
@@ -64,7 +74,7 @@ export function whyNotApprover(
   if (!approval.self_approval && approval.requested_by === who.id)
     return `\`${who.id}\` asked for this call, and policy does not let one answer for oneself (\`self_approval\`)`;
   const missing = approval.approvers.find(
-    (list) => !list.some((name) => name === who.id || (name.startsWith('role:') && who.roles.includes(name.slice(5)))),
+    (list) => !list.some((name) => (name.startsWith('role:') ? who.roles.includes(name.slice(5)) : name === who.id)),
   );
   return missing === undefined
     ? null

@@ -4,6 +4,7 @@ import { type OpenHarness, Scene } from '../support/store-harness.ts';
 import { storeCancellation } from './store-cancel.ts';
 import { storeEndings } from './store-endings.ts';
 import { storeFences } from './store-fences.ts';
+import { storeGateway } from './store-gateway.ts';
 import { storeReaders } from './store-readers.ts';
 
 const VERDICT = {
@@ -20,6 +21,7 @@ export function storeConformance(name: string, open: OpenHarness): void {
   describe(`${name} ends attempts:`, () => storeEndings(open));
   describe(`${name} cancels runs:`, () => storeCancellation(open));
   describe(`${name} reads:`, () => storeReaders(open));
+  describe(`${name} keeps the gateway's calls:`, () => storeGateway(open));
 }
 
 function storeRuns(open: OpenHarness): void {

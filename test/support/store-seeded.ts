@@ -1,6 +1,18 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { ApprovalAnswer, Fence, Store, ToolRunRow } from '../../src/contract/store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
-import { completion, finding, newRun, newSession, planned, retryLater, workOff } from './store-fixture.ts';
+import { completion, fenceOf, finding, newRun, newSession, planned, retryLater, workOff } from './store-fixture.ts';
+import {
+  answerTo,
+  type CallChange,
+  decideBy,
+  type Effect,
+  endOf,
+  failedEnd,
+  newToolRun,
+  prepareGateway,
+  requestBy,
+} from './store-gateway.ts';
 
 /** A row as raw SQL gives it. */
 export type RawRow = Record<string, SQLInputValue>;
@@ -30,6 +42,7 @@ export async function seedStore(path: string): Promise<void> {
   await store.complete(completion(first));
   await store.complete(completion(second));
   await store.appendEvidence(third, [finding('one'), finding('two')]);
+  await seedGateway(store, fenceOf(third));
   await store.close();
   const db = new DatabaseSync(path);
   for (const endpoint of ['https://one.example', 'https://two.example'])
@@ -45,6 +58,57 @@ export async function seedStore(path: string): Promise<void> {
       profile,
     );
   db.close();
+}
+
+/** Tool runs and approvals in every state in which they can lie in a store, outside of runs and in one. */
+export async function seedGateway(store: Store, fence: Fence): Promise<void> {
+  await prepareGateway(store);
+  await store.switchTool('others', true, 'not needed', 'human:ann');
+  const limits = [{ id: 'many', key: '["many"]', window_ms: 60_000, calls: 99, cost_micro_usd: null }];
+  const make = async (name: string, effect: Effect, change: CallChange = {}): Promise<ToolRunRow> => {
+    const call = newToolRun(Date.now(), { idempotency_key: name, caused_by: `evt_${name}`, trace_id: name, ...change });
+    return (await store.beginToolRun(call, requestBy(decideBy(effect), { limits }))).run;
+  };
+  const answer = async ({ approval_id, call_digest }: ToolRunRow, change: Partial<ApprovalAnswer> = {}) =>
+    await store.answerApproval(
+      answerTo({ approval_id: approval_id ?? '', call_digest }, { comment: 'seen', ...change }),
+    );
+  const ended = [await make('ok', 'allow'), await make('error', 'allow', { fence }), await make('timeout', 'allow')];
+  const [ok, error, timeout] = ended.map((run) => run.tool_run_id);
+  await store.finishToolRun(endOf(ok ?? ''));
+  const large = { output_digest: 'a'.repeat(64), output_artifact: 'b'.repeat(64), output_bytes: 70_000 };
+  await store.finishToolRun(failedEnd(error ?? '', 'error', large));
+  await store.finishToolRun(endOf(error ?? ''));
+  await store.requestToolCancel(timeout ?? '', 'too slow', 'human:ann');
+  await store.finishToolRun(failedEnd(timeout ?? '', 'timeout'));
+  await make('denied', 'deny');
+  await make('invalid', 'error');
+  await make('running', 'allow', { open_world: true, cost_micro_usd: 5 });
+  await make('pending', 'ask', { fence });
+  await answer(await make('refused', 'ask'), { decision: 'deny' });
+  await answer(await make('approved', 'ask'));
+  const cancelled = await make('cancelled', 'ask');
+  await answer(cancelled, { roles: [] });
+  await store.cancelToolRun(cancelled.tool_run_id, 'cancelled', 'no more', 'human:ann');
+  await store.deliverToolRun(cancelled.tool_run_id);
+  for (const name of ['used', 'making']) {
+    const run = await make(name, 'ask');
+    await answer(run);
+    await store.consumeApproval(run.tool_run_id, requestBy(decideBy('ask'), { limits }));
+    if (name === 'used') await store.finishToolRun(endOf(run.tool_run_id));
+    await store.deliverToolRun(run.tool_run_id);
+  }
+  const old = await make('old', 'ask');
+  const given = answerTo({ approval_id: old.approval_id ?? '', call_digest: old.call_digest });
+  const changed = newToolRun(Date.now(), {
+    arguments: '{"text":"changed"}',
+    edited_from: old.tool_run_id,
+    idempotency_key: 'new',
+  });
+  await store.editToolRun(given, changed, requestBy(decideBy('ask')));
+  const gone = newToolRun(Date.now(), { idempotency_key: 'expired' });
+  await store.beginToolRun(gone, requestBy(decideBy('ask', { terms: { expires_ms: 0 } })));
+  await store.expireApprovals(9);
 }
 
 /** Every unique key of a table, as lists of columns: its primary key and its unique indexes. */

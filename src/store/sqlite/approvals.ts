@@ -2,7 +2,7 @@ import type { AnswerResult, ApprovalAnswer, ApprovalRow, DecideRequest, NewToolR
 import { whyNotApprover } from '../../core/gateway.ts';
 import type { Keys } from './keys.ts';
 import { endApproval, refuse } from './tool-endings.ts';
-import { approvalById, tell, toolRunById } from './tool-rows.ts';
+import { approvalById, type Numbered, tell, toolRunById } from './tool-rows.ts';
 import { beginToolRun, cancelToolRun } from './tool-runs.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -14,8 +14,7 @@ export function answerApproval(tx: Transaction, answer: ApprovalAnswer): AnswerR
     return { type: 'refused', code: 'not_found', message: `there is no approval \`${answer.approval_id}\`` };
   const why = whyNot(approval, row.principal, answer, tx.now);
   if (why !== null) {
-    if (why.code === 'mismatch' || why.code === 'not_an_approver')
-      tell(tx, row, 'approval_refused', { approval_id: approval.approval_id, by: answer.principal, code: why.code });
+    tellRefused(tx, row, answer, why.code);
     if (why.code === 'expired' && approval.status === 'pending') {
       endApproval(tx, row, approval.approval_id, 'expired', 'nobody answered in time');
       refuse(tx, row, { effect: 'deny', code: 'approval_expired', message: 'nobody answered in time' });
@@ -23,7 +22,7 @@ export function answerApproval(tx: Transaction, answer: ApprovalAnswer): AnswerR
     return { type: 'refused', ...why };
   }
   const approve = answer.decision === 'approve';
-  tx.connection.run(
+  const changed = tx.connection.run(
     `update approval set status = ?1, decided_at = ?2, decided_by = ?3, decided_roles = ?4, decided_on = ?5, comment = ?6, preview_digest = ?7, ended_at = ?8, ended_because = ?9
 where approval_id = ?10 and status = 'pending' and expires_at > ?2 and call_digest = ?11`,
     approve ? 'approved' : 'denied',
@@ -38,13 +37,16 @@ where approval_id = ?10 and status = 'pending' and expires_at > ?2 and call_dige
     approval.approval_id,
     answer.call_digest,
   );
-  const { comment, preview_digest, principal: by, surface } = answer;
+  if (changed !== 1) throw new Error(`${approval.approval_id} could not be answered although nothing spoke against it`);
+  const { comment, call_digest, preview_digest, principal: by, roles, surface } = answer;
   tell(tx, row, approve ? 'approval_granted' : 'approval_denied', {
     approval_id: approval.approval_id,
     by,
-    comment,
-    preview_digest,
+    roles,
     surface,
+    comment,
+    call_digest,
+    preview_digest,
   });
   if (!approve)
     refuse(tx, row, {
@@ -55,7 +57,7 @@ where approval_id = ?10 and status = 'pending' and expires_at > ?2 and call_dige
   return { type: 'answered', approval: approvalById(tx.connection, approval.approval_id) ?? approval };
 }
 
-/** Answers an approval with a changed call; what policy refuses of it leaves the old call as it was. */
+/** Answers an approval with a changed call; what policy refuses of it, or does not let this person approve, leaves the old call as it was. */
 export function editToolRun(
   tx: Transaction,
   keys: Keys,
@@ -68,7 +70,10 @@ export function editToolRun(
   if (approval === null || old === null)
     return { type: 'refused', code: 'not_found', message: `there is no approval \`${answer.approval_id}\`` };
   const why = whyNot(approval, old.principal, answer, tx.now);
-  if (why !== null) return { type: 'refused', ...why };
+  if (why !== null) {
+    tellRefused(tx, old, answer, why.code);
+    return { type: 'refused', ...why };
+  }
   if (approval.edit === 0)
     return {
       type: 'refused',
@@ -76,7 +81,10 @@ export function editToolRun(
       message: 'policy does not let the arguments of this call be changed (`edit`)',
     };
   const begun = beginToolRun(tx, keys, run, request).run;
-  if (begun.approval_id === null) {
+  // Nobody carries out what an answer dispatches: the caller does, once it finds the approval.
+  if (begun.dispatched_at !== null) throw new TypeError('the decision of a changed call asks, or refuses it');
+  const next = begun.approval_id === null ? null : approvalById(tx.connection, begun.approval_id);
+  if (next === null) {
     const problem = begun.error === null ? null : (JSON.parse(begun.error) as { message: string | null });
     return {
       type: 'refused',
@@ -84,15 +92,31 @@ export function editToolRun(
       message: `the changed call is refused: ${problem?.message ?? begun.reason}`,
     };
   }
-  const message = `${answer.principal} changed the arguments; the call went on as ${begun.tool_run_id}`;
-  cancelToolRun(tx, old.tool_run_id, 'superseded', message, answer.principal);
+  const { principal: by } = answer;
   const given = {
     ...answer,
-    approval_id: begun.approval_id,
+    approval_id: next.approval_id,
     call_digest: begun.call_digest,
     decision: 'approve',
   } as const;
+  const whyNotNew = whyNot(next, begun.principal, given, tx.now);
+  if (whyNotNew !== null) {
+    cancelToolRun(tx, begun.tool_run_id, 'not_an_approver', whyNotNew.message, by);
+    return { type: 'refused', code: whyNotNew.code, message: `the changed call is refused: ${whyNotNew.message}` };
+  }
+  const message = `${by} changed the arguments; the call went on as ${begun.tool_run_id}`;
+  cancelToolRun(tx, old.tool_run_id, 'superseded', message, by);
   return answerApproval(tx, given);
+}
+
+/** An answer that somebody was not entitled to is told of. */
+function tellRefused(
+  tx: Transaction,
+  row: Numbered,
+  { approval_id, principal: by }: ApprovalAnswer,
+  code: string,
+): void {
+  if (code === 'mismatch' || code === 'not_an_approver') tell(tx, row, 'approval_refused', { approval_id, by, code });
 }
 
 function whyNot(

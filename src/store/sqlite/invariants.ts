@@ -1,5 +1,7 @@
 import type { InvariantViolation } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
+import { gatewayDifferences } from './tool-audit.ts';
+import { GATEWAY_INVARIANTS } from './tool-invariants.ts';
 
 /** What holds in a sound store at every moment, as queries that find the rows where it does not. */
 const INVARIANTS: readonly (readonly [string, string])[] = [
@@ -96,10 +98,11 @@ and k.n <> (select count(*) from result s where s.run_no = r.run_no and s.status
 
 /** Every invariant that does not hold, with how often and the first place. */
 export function invariantViolations(connection: Connection): InvariantViolation[] {
-  return INVARIANTS.flatMap(([invariant, query]) => {
+  const violations = [...INVARIANTS, ...GATEWAY_INVARIANTS].flatMap(([invariant, query]) => {
     const row = connection.get<{ n: number; example: string | null }>(
       `select count(*) as n, min(example) as example from (${query})`,
     );
     return row && row.n > 0 ? [{ invariant, count: row.n, example: row.example ?? '' }] : [];
   });
+  return [...violations, ...gatewayDifferences(connection)];
 }

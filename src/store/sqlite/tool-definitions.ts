@@ -54,7 +54,9 @@ export function showDefinitions(
       });
       fresh.push(definition);
     }
-    if (own && pinOf(tx.connection, source, name) !== digest) pinTool(tx, source, name, digest, 'service:proctor');
+    if (own) pinTool(tx, source, name, digest, 'service:proctor');
+    // What was approved is not what the tool is now, whether or not somebody pins the new definition.
+    else if (pinOf(tx.connection, source, name) !== digest) cancelOthers(tx, source, name, digest);
   }
   return fresh;
 }
@@ -71,6 +73,11 @@ export function pinTool(tx: Transaction, source: string, name: string, digest: s
     tx.now,
   );
   tellOf(tx, 'tool_definition_pinned', { source, name, digest, by });
+  cancelOthers(tx, source, name, digest);
+}
+
+/** Cancels open approvals of calls that were checked against another definition. */
+function cancelOthers(tx: Transaction, source: string, name: string, digest: string | null): void {
   const waiting = tx.connection.all<{ tool_run_id: string; approval_id: string }>(
     `select t.tool_run_id, a.approval_id from approval a join tool_run t on t.tool_run_no = a.tool_run_no
 where a.status in ('pending', 'approved') and t.source = ? and t.name = ? and t.definition_digest is not ?`,

@@ -1,4 +1,5 @@
 import type { GatewayDecision } from '../../contract/store.ts';
+import { toolErrorDigest } from '../../core/gateway.ts';
 import { type Numbered, tell } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -28,15 +29,21 @@ export function refuse(
   { effect, code, message }: Pick<GatewayDecision, 'code' | 'message'> & { effect: 'deny' | 'error' | 'allow' | 'ask' },
 ): void {
   const status = effect === 'deny' ? 'denied' : 'error';
+  const error = JSON.stringify({ code, message });
   tx.connection.run(
     'update tool_run set status = ?, reason = ?, error = ?, finished_at = ? where tool_run_no = ?',
     status,
     code,
-    JSON.stringify({ code, message }),
+    error,
     tx.now,
     row.tool_run_no,
   );
-  tell(tx, row, status === 'denied' ? 'tool_denied' : 'tool_failed', { status, reason: code, code });
+  tell(tx, row, status === 'denied' ? 'tool_denied' : 'tool_failed', {
+    status,
+    reason: code,
+    code,
+    error_digest: toolErrorDigest(error),
+  });
 }
 
 /** Notes that the outcome was handed over. */

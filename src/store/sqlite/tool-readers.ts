@@ -1,16 +1,12 @@
 import type { ApprovalRow, GatewayEventRow, Page, ToolRunFilter, ToolRunRow } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { APPROVAL, type Numbered, TOOL_RUN, toolRunById } from './tool-rows.ts';
+import { APPROVAL, type Numbered, plainToolRun, TOOL_RUN, toolRunById } from './tool-rows.ts';
 
 /** One tool run by id. */
 export function toolRun(connection: Connection, toolRunId: string): ToolRunRow | null {
   const row = toolRunById(connection, toolRunId);
-  return row === null ? null : plain(row);
-}
-
-function plain({ tool_run_no: _no, stream: _stream, ...row }: Numbered): ToolRunRow {
-  return row;
+  return row === null ? null : plainToolRun(row);
 }
 
 /** Tool runs, newest first; the key is a tool run's id. */
@@ -32,7 +28,7 @@ export function toolRuns(connection: Connection, keys: Keys, filter: ToolRunFilt
       ...set.map(([, value]) => value),
       page.limit,
     )
-    .map(plain);
+    .map(plainToolRun);
 }
 
 /** Tool runs of an attempt in the order of their calls. */
@@ -50,7 +46,7 @@ export function toolRunsOf(
       ordinal,
       attempt,
     )
-    .map(plain);
+    .map(plainToolRun);
 }
 
 /** The newest tool run of a call that was asked for and whose outcome nobody has got. */
@@ -60,7 +56,7 @@ export function undelivered(connection: Connection, callDigest: string, sinceMs:
     callDigest,
     sinceMs,
   );
-  return row === undefined || row.delivered_at !== null ? null : plain(row);
+  return row === undefined || row.delivered_at !== null ? null : plainToolRun(row);
 }
 
 /** Approvals, newest first. */

@@ -1,11 +1,12 @@
 import { ProctorError } from '../../contract/problem.ts';
 import type { DecideRequest, GatewayDecision, NewToolRun, ToolRunEnd, ToolRunRow } from '../../contract/store.ts';
+import { toolErrorDigest } from '../../core/gateway.ts';
 import { newId } from '../../lib/id.ts';
 import type { Keys } from './keys.ts';
 import { endApproval, refuse } from './tool-endings.ts';
 import { gatewayFacts, heldFence } from './tool-facts.ts';
 import { chargeLimits } from './tool-limits.ts';
-import { approvalOf, type Numbered, tell, toolRunById } from './tool-rows.ts';
+import { approvalOf, type Numbered, plainToolRun, tell, toolRunById } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Records a call and decides it, in one transaction: what is dispatched by it is committed before anything is done. */
@@ -16,37 +17,11 @@ export function beginToolRun(
   request: DecideRequest,
 ): { run: ToolRunRow; created: boolean } {
   const known = knownByKey(tx, run);
-  if (known !== null) return { run: known, created: false };
+  if (known !== null) return { run: plainToolRun(known), created: false };
   insert(tx, keys, run);
   const row = toolRunById(tx.connection, run.tool_run_id);
   if (row === null) throw new Error('a tool run that was just inserted is not there');
-  const { tool_run_id: _id, run_id, ordinal, attempt, created_at: _at, ...rest } = row;
-  const {
-    arguments_digest,
-    call_digest,
-    definition_digest,
-    principal,
-    surface,
-    request_id,
-    trace_id,
-    caused_by,
-    edited_from,
-  } = rest;
-  tell(tx, row, 'tool_called', {
-    tool: `${row.source}.${row.name}`,
-    arguments_digest,
-    call_digest,
-    definition_digest,
-    principal,
-    surface,
-    request_id,
-    trace_id,
-    caused_by,
-    edited_from,
-    run_id,
-    ordinal,
-    attempt,
-  });
+  tell(tx, row, 'tool_called', called(row));
   const decision = request.decide(gatewayFacts(tx, keys, row, request, run.fence));
   tell(tx, row, 'policy_decided', decided(decision));
   tx.connection.run(
@@ -60,7 +35,7 @@ export function beginToolRun(
   if (decision.effect === 'ask') askFor(tx, row, decision);
   else if (decision.effect === 'allow') dispatch(tx, keys, row, request, 'started');
   else refuse(tx, row, decision);
-  return { run: toolRunById(tx.connection, run.tool_run_id) ?? row, created: true };
+  return { run: plainToolRun(toolRunById(tx.connection, run.tool_run_id) ?? row), created: true };
 }
 
 /** Uses an approval that was given; decides again with what holds now. */
@@ -98,16 +73,26 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
 export function finishToolRun(tx: Transaction, keys: Keys, end: ToolRunEnd): 'written' | 'late' {
   const row = toolRunById(tx.connection, end.tool_run_id);
   if (row === null) throw new ProctorError('not_found', `there is no tool run \`${end.tool_run_id}\` in this store`);
-  const { status, reason, output_digest, latency_ms, output_bytes } = end;
-  const outcome = { status, reason, code: end.error?.code ?? null, output_digest, output_bytes, latency_ms };
+  const { status, reason, output_digest, output_artifact, latency_ms, output_bytes } = end;
+  const error = end.error === null ? null : JSON.stringify(end.error);
+  const outcome = {
+    status,
+    reason,
+    code: end.error?.code ?? null,
+    error_digest: error === null ? null : toolErrorDigest(error),
+    output_digest,
+    output_artifact,
+    output_bytes,
+    latency_ms,
+  };
   const changed = tx.connection.run(
     `update tool_run set status = ?, reason = ?, error = ?, output = ?, output_artifact = ?, output_digest = ?, output_bytes = ?, latency_ms = ?, finished_at = ?
 where tool_run_no = ? and session_no = ? and dispatched_at is not null and finished_at is null`,
     status,
     reason,
-    end.error === null ? null : JSON.stringify(end.error),
+    error,
     end.output,
-    end.output_artifact,
+    output_artifact,
     output_digest,
     output_bytes,
     latency_ms,
@@ -217,15 +202,44 @@ function insert(tx: Transaction, keys: Keys, run: NewToolRun): void {
   );
 }
 
-function decided({ effect, code, rules, policy_digest }: GatewayDecision): Record<string, unknown> {
-  return { effect, code, rules, policy_digest };
+/** What a call was made with, as its event tells it: every column but the arguments, which their digest stands for. */
+function called(row: Numbered): Record<string, unknown> {
+  const { source, name, run_id, ordinal, attempt, definition_digest, arguments_digest, call_digest } = row;
+  const { principal, principal_kind, agent, surface, risk, cost_micro_usd } = row;
+  const { request_id, trace_id, caused_by, idempotency_key, edited_from } = row;
+  return {
+    tool: `${source}.${name}`,
+    run_id,
+    ordinal,
+    attempt,
+    definition_digest,
+    arguments_digest,
+    call_digest,
+    principal,
+    principal_kind,
+    roles: JSON.parse(row.roles) as unknown,
+    agent,
+    surface,
+    risk,
+    open_world: row.open_world === 1,
+    cost_micro_usd,
+    request_id,
+    trace_id,
+    caused_by,
+    idempotency_key,
+    edited_from,
+  };
+}
+
+function decided({ effect, code, rules, policy_digest, ask }: GatewayDecision): Record<string, unknown> {
+  return { effect, code, rules, policy_digest, execute: ask?.execute ?? null };
 }
 
 function askFor(tx: Transaction, row: Numbered, { ask, policy_digest }: GatewayDecision): void {
   if (ask === null) throw new TypeError('a decision that asks has no terms');
   const approval_id = newId('apr', tx.now);
   const expires_at = tx.now + ask.expires_ms;
-  const { approvers, reason } = ask;
+  const { approvers, reason, self_approval, edit } = ask;
   tx.connection.run("update tool_run set status = 'approval_required' where tool_run_no = ?", row.tool_run_no);
   tx.connection.run(
     `insert into approval (approval_id, tool_run_no, status, call_digest, approvers, self_approval, edit, reason, policy_digest, requested_at, expires_at)
@@ -234,14 +248,16 @@ values (?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.tool_run_no,
     row.call_digest,
     JSON.stringify(approvers),
-    ask.self_approval ? 1 : 0,
-    ask.edit ? 1 : 0,
+    self_approval ? 1 : 0,
+    edit ? 1 : 0,
     reason,
     policy_digest,
     tx.now,
     expires_at,
   );
-  tell(tx, row, 'approval_requested', { approval_id, approvers, expires_at, reason });
+  const { call_digest } = row;
+  const terms = { approvers, self_approval, edit, expires_at, reason };
+  tell(tx, row, 'approval_requested', { approval_id, call_digest, policy_digest, ...terms });
 }
 
 function dispatch(
@@ -252,6 +268,13 @@ function dispatch(
   status: 'started' | 'approved',
 ): void {
   chargeLimits(tx, request.limits, row.cost_micro_usd);
+  // A gateway that was silent so long that another took it for dead (a laptop that slept) lives if it makes a call; left as
+  // ended, all that it makes from now on would be reaped while it is being made.
+  tx.connection.run(
+    "update worker_session set ended_at = null, last_seen_at = ? where session_id = ? and ended_at is not null and role = 'gateway'",
+    tx.now,
+    request.session_id,
+  );
   tx.connection.run(
     'update tool_run set status = ?, session_no = ?, dispatched_at = ? where tool_run_no = ?',
     status,

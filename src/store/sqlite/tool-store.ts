@@ -1,3 +1,4 @@
+import { ProctorError } from '../../contract/problem.ts';
 import type { ToolStore } from '../../contract/store.ts';
 import { answerApproval, editToolRun, expireApprovals } from './approvals.ts';
 import type { Connection } from './connection.ts';
@@ -39,7 +40,8 @@ export function toolStore(
     deliverToolRun: (id) =>
       writer.write((tx) => {
         const row = toolRunById(tx.connection, id);
-        if (row !== null) deliver(tx, row.tool_run_no);
+        if (row === null) throw new ProctorError('not_found', `there is no tool run \`${id}\` in this store`);
+        deliver(tx, row.tool_run_no);
       }),
     expireApprovals: async (limit) =>
       (await read(() => overdue(connection, now()))) ? await writer.write((tx) => expireApprovals(tx, limit)) : 0,

@@ -29,11 +29,32 @@ const APPEND_ONLY = [
   'blessing',
   'correction',
   'outbox',
+  'policy',
+  'tool_definition',
+  'tool_pin',
+  'tool_switch',
+  'tool_delivery',
+  'tool_cancel',
+  'gateway_event',
 ];
 /** Changed by transitions only; never deleted, replaced, or moved onto another's key. */
-const ENTITIES = ['run', 'run_head', 'attempt', 'worker_session', 'delivery', 'budget'];
+const ENTITIES = [
+  'run',
+  'run_head',
+  'attempt',
+  'worker_session',
+  'delivery',
+  'budget',
+  'tool_run',
+  'approval',
+  'gateway_head',
+];
 /** Not evidence: counters, the last instant, and the migrations, whose digests the opener checks. */
-const FREE = ['meta', 'run_stat', 'migration'];
+const FREE = ['meta', 'run_stat', 'limit_use', 'migration'];
+
+/** Columns that are written when a tool run ends, and when an approval is answered. */
+const OUTPUT = ['output', 'output_artifact', 'output_digest', 'output_bytes', 'latency_ms'];
+const DECIDED = ['decided_at', 'decided_by', 'decided_roles', 'decided_on', 'comment', 'preview_digest'];
 
 const folder = temporaryFolder();
 const file = folder.file('store.db');
@@ -99,7 +120,8 @@ describe.each([
       const row = rowsOf(db, table)[0] ?? {};
       const twin = alike(row, key, keys.flat());
       const column = columnsOf(db, table).findLast((name) => !key.includes(name)) ?? key[0];
-      const sql = `${insertSql('insert', table, twin)} on conflict (${key.join(', ')}) do update set ${column} = excluded.${column}`;
+      // Without a target: it names no partial index, and takes whichever key is met.
+      const sql = `${insertSql('insert', table, twin)} on conflict do update set ${column} = excluded.${column}`;
       refused(table, sql, ...Object.values(twin));
     }
   });
@@ -173,9 +195,51 @@ describe.each([
       );
   });
 
-  it('refuses to move the head of an event chain back or sideways', () => {
-    for (const change of ['event_count = event_count - 1', "event_hash = 'forged'", 'run_no = 99'])
-      refused('run_head', `update run_head set ${change}`);
+  it.each([
+    ['run_head', 'run_no'],
+    ['gateway_head', 'stream'],
+  ])('refuses to move the head of an event chain of %s back or sideways', (table, key) => {
+    for (const change of ['event_count = event_count - 1', "event_hash = 'forged'", `${key} = 99`])
+      refused(table, `update ${table} set ${change}`);
+  });
+
+  it.each([
+    ['tool_run', 'finished_at is not null'],
+    ['approval', 'ended_at is not null'],
+  ])('refuses every change of a row of %s that has ended', (table, ended) => {
+    const rows = db.prepare(`select * from ${table} where ${ended}`).all() as RawRow[];
+    expect(new Set(rows.map((row) => row['status'])).size).toBe(4);
+    for (const row of rows)
+      for (const column of columnsOf(db, table)) {
+        const sql = `update ${table} set ${column} = ? where ${table}_no = ?`;
+        refused(table, sql, otherValue(row[column]), row[`${table}_no`] ?? null);
+      }
+  });
+
+  it.each([
+    ['tool_run', "status = 'started'", ['status', 'reason', 'finished_at', 'error', ...OUTPUT]],
+    ['tool_run', "status = 'approved'", ['status', 'reason', 'finished_at', 'error', ...OUTPUT]],
+    ['tool_run', "status = 'approval_required'", ['status', 'reason', 'finished_at', 'error', 'session_no', ...OUTPUT]],
+    ['approval', "status = 'pending'", ['status', ...DECIDED, 'ended_at', 'ended_because']],
+    ['approval', "status = 'approved'", ['status', 'ended_at', 'ended_because']],
+  ] as const)('refuses to change what is settled of an open row of %s (%s)', (table, open, changing) => {
+    const [row] = db.prepare(`select * from ${table} where ${open}`).all() as RawRow[];
+    for (const column of columnsOf(db, table).filter((name) => !(changing as readonly string[]).includes(name)))
+      refused(table, `update ${table} set ${column} = ? where ${open}`, otherValue(row?.[column]));
+  });
+
+  it('refuses to dispatch, approve or use what is not so far', () => {
+    const dispatch = 'update tool_run set dispatched_at = 1, session_no = 1';
+    const answer = "decided_at = expires_at, decided_by = 'human:me', preview_digest = 'x'";
+    refused('tool_run', `${dispatch} where status = 'approval_required'`);
+    refused('tool_run', `${dispatch}, status = 'approved' where status = 'approval_required'`);
+    refused(
+      'tool_run',
+      "update tool_run set status = 'denied', finished_at = 1, dispatched_at = null where status = 'started'",
+    );
+    refused('approval', `update approval set status = 'approved', ${answer} where status = 'pending'`);
+    refused('approval', "update approval set status = 'consumed', ended_at = expires_at where status = 'approved'");
+    refused('approval', "update approval set status = 'consumed', ended_at = requested_at where status = 'pending'");
   });
 });
 

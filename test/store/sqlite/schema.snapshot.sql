@@ -21,7 +21,9 @@ create table approval (
   ended_because text,
   check ((status in ('denied', 'expired', 'cancelled', 'consumed')) = (ended_at is not null)),
   check (status <> 'approved' or (decided_at is not null and decided_by is not null and preview_digest is not null)),
-  check (status <> 'consumed' or decided_by is not null)
+  check (status <> 'consumed' or decided_by is not null),
+  check (status <> 'pending' or decided_at is null),
+  check ((decided_at is null) = (decided_by is null))
 ) strict;
 
 create table attempt (
@@ -342,7 +344,8 @@ create table tool_run (
   latency_ms integer,
   check ((status in ('ok', 'error', 'timeout', 'denied')) = (finished_at is not null)),
   check (status not in ('ok', 'timeout', 'approved') or dispatched_at is not null),
-  check (status <> 'denied' or dispatched_at is null)
+  check (status not in ('denied', 'approval_required') or dispatched_at is null),
+  check (dispatched_at is null or session_no is not null)
 ) strict;
 
 create table tool_switch (
@@ -401,6 +404,8 @@ create index tool_pin_newest on tool_pin (source, name, pin_no);
 
 create index tool_run_call on tool_run (call_digest, tool_run_no) where decision = 'ask';
 
+create index tool_run_edit on tool_run (edited_from) where edited_from is not null;
+
 create unique index tool_run_key on tool_run (principal, idempotency_key) where idempotency_key is not null;
 
 create index tool_run_open on tool_run (session_no) where finished_at is null;
@@ -422,9 +427,10 @@ join run r on r.run_no = e.run_no
 join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal
 where e.kind = 'evaluator_result' and e.artifact is null;
 
-create trigger approval_answered before update of decided_at, decided_by, decided_roles, decided_on, preview_digest on approval
+create trigger approval_answered before update of decided_at, decided_by, decided_roles, decided_on, comment, preview_digest on approval
 when old.decided_at is not null and (new.decided_at is not old.decided_at or new.decided_by is not old.decided_by
-  or new.decided_roles is not old.decided_roles or new.decided_on is not old.decided_on or new.preview_digest is not old.preview_digest) begin
+  or new.decided_roles is not old.decided_roles or new.decided_on is not old.decided_on
+  or new.comment is not old.comment or new.preview_digest is not old.preview_digest) begin
   select raise(abort, 'proctor: an approval is answered once');
 end;
 
@@ -436,6 +442,13 @@ create trigger approval_frozen before update of approval_no, approval_id, tool_r
   select raise(abort, 'proctor: what a row of approval was created with does not change');
 end;
 
+create trigger approval_in_time before update of status on approval when
+  (new.status = 'approved' and new.decided_at >= old.expires_at)
+  or (new.status = 'consumed' and (new.ended_at >= old.expires_at
+    or not exists (select 1 from tool_run where tool_run_no = old.tool_run_no and status = 'approval_required'))) begin
+  select raise(abort, 'proctor: an approval is given and used before it expires, for a call that waits for it');
+end;
+
 create trigger approval_no_delete before delete on approval begin
   select raise(abort, 'proctor: approval is append-only, delete is refused');
 end;
@@ -444,8 +457,10 @@ create trigger approval_no_replace before insert on approval when exists (select
   select raise(abort, 'proctor: approval has this row already, it cannot be replaced');
 end;
 
-create trigger approval_starts_pending before insert on approval when new.status <> 'pending' begin
-  select raise(abort, 'proctor: an approval starts pending');
+create trigger approval_starts_pending before insert on approval when new.status <> 'pending' or not exists (
+  select 1 from tool_run where tool_run_no = new.tool_run_no and call_digest = new.call_digest and decision = 'ask' and status = 'approval_required'
+) begin
+  select raise(abort, 'proctor: an approval starts pending, for a call that waits for it');
 end;
 
 create trigger approval_transition before update of status on approval
@@ -836,13 +851,17 @@ create trigger tool_run_no_replace before insert on tool_run when exists (select
 end;
 
 create trigger tool_run_once before update on tool_run when
-  (old.dispatched_at is not null and new.dispatched_at is not old.dispatched_at)
-  or (old.decision is not null and new.decision is not old.decision)
+  (old.dispatched_at is not null and (new.dispatched_at is not old.dispatched_at or new.session_no is not old.session_no))
+  or (old.policy_digest is not null and (new.decision is not old.decision or new.policy_digest is not old.policy_digest
+    or new.rules is not old.rules or new.execute is not old.execute))
+  or (old.dispatched_at is null and new.dispatched_at is not null
+    and not (old.decision is 'allow' and new.status = 'started') and not (old.decision is 'ask' and new.status = 'approved'))
   or (new.status = 'approved' and not exists (select 1 from approval where tool_run_no = old.tool_run_no and status = 'consumed')) begin
-  select raise(abort, 'proctor: a tool run is decided and dispatched once, and approved by a consumed approval only');
+  select raise(abort, 'proctor: a tool run is decided and dispatched once, when it is allowed or its approval was used');
 end;
 
-create trigger tool_run_starts before insert on tool_run when new.status <> 'started' or new.dispatched_at is not null begin
+create trigger tool_run_starts before insert on tool_run when new.status <> 'started'
+  or coalesce(new.decision, new.policy_digest, new.rules, new.execute, new.session_no, new.dispatched_at, new.output) is not null begin
   select raise(abort, 'proctor: a tool run starts as started, before anything is done');
 end;
 

@@ -80,11 +80,13 @@ create table tool_run (
   latency_ms integer,
   check ((status in ('ok', 'error', 'timeout', 'denied')) = (finished_at is not null)),
   check (status not in ('ok', 'timeout', 'approved') or dispatched_at is not null),
-  check (status <> 'denied' or dispatched_at is null)
+  check (status not in ('denied', 'approval_required') or dispatched_at is null),
+  check (dispatched_at is null or session_no is not null)
 ) strict;
 create unique index tool_run_key on tool_run (principal, idempotency_key) where idempotency_key is not null;
 create index tool_run_call on tool_run (call_digest, tool_run_no) where decision = 'ask';
 create index tool_run_stream on tool_run (stream, ordinal, attempt, tool_run_no);
+create index tool_run_edit on tool_run (edited_from) where edited_from is not null;
 create index tool_run_open on tool_run (session_no) where finished_at is null;
 create index tool_run_taint on tool_run (principal, dispatched_at) where open_world = 1 and dispatched_at is not null;
 
@@ -111,7 +113,9 @@ create table approval (
   ended_because text,
   check ((status in ('denied', 'expired', 'cancelled', 'consumed')) = (ended_at is not null)),
   check (status <> 'approved' or (decided_at is not null and decided_by is not null and preview_digest is not null)),
-  check (status <> 'consumed' or decided_by is not null)
+  check (status <> 'consumed' or decided_by is not null),
+  check (status <> 'pending' or decided_at is null),
+  check ((decided_at is null) = (decided_by is null))
 ) strict;
 create index approval_open on approval (expires_at) where status in ('pending', 'approved');
 
@@ -129,7 +133,7 @@ create table tool_cancel (
   requested_at integer not null
 ) strict, without rowid;
 
--- Calls counted against the limits of policies, in slices of a window (slice 0 where there is no window).
+-- Calls counted against the limits of policies, by the slice of a window that they fell into: the instant at which it began.
 create table limit_use (
   limit_key text not null,
   slice integer not null,
