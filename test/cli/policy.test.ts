@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import type { ProblemDocument } from '../../src/contract/problem.ts';
+import type { ToolRunDocument } from '../../src/contract/tool-documents.ts';
+import { proctor } from '../support/cli.ts';
+import { toolProject } from '../support/tool-project.ts';
+
+describe('proctor policy', { timeout: 60_000 }, () => {
+  test('check names every problem with its line and column', async () => {
+    await using project = await toolProject({
+      policy: `version: 1
+rules:
+  - id: a
+    tools: box.read
+    when: { args.txt: { glob: "*" }, rsik: read_only }
+    effect: allow
+  - id: a
+    tools: bxo.read
+    when: { risk: netwrok, args.text: { under: workspace } }
+    effect: allow
+`,
+    });
+    const { code, documents } = await project.json<ProblemDocument>(['policy', 'check']);
+    expect(code).toBe(2);
+    expect(documents[0]?.errors.map(({ file, line, column, message }) => [file, line, column, message])).toEqual([
+      ['policy.yaml', 7, 5, '`a` stands twice'],
+      ['policy.yaml', 5, 13, '`box.read` has no argument `txt`'],
+      ['policy.yaml', 5, 38, '`rsik` is nothing that a condition can look at'],
+      ['policy.yaml', 9, 13, '`risk` is never `netwrok`'],
+      ['policy.yaml', 9, 28, '`workspace` is not a plain absolute path'],
+      ['policy.yaml', 8, 5, 'no tool is named `bxo.read`'],
+    ]);
+  });
+
+  test('check refuses what the language does not have, each where it stands', async () => {
+    await using project = await toolProject({
+      policy: `version: 1
+default: allow
+rules:
+  - { id: r, when: { args.text: { regex: "(a+)+" } }, effect: allow }
+  - { id: s, then: allow }
+  - { id: t, effect: { ask: { approvers: ["agent:me"] } } }
+`,
+    });
+    const { code, documents } = await project.json<ProblemDocument>(['policy', 'check']);
+    expect(code).toBe(2);
+    expect(documents[0]?.errors.map(({ line, field }) => [line, field])).toEqual(
+      expect.arrayContaining([
+        [2, 'default'],
+        [5, 'rules[1].then'],
+        [6, expect.stringContaining('rules[2].effect')],
+      ]),
+    );
+    expect(documents[0]?.errors.some(({ line }) => line === 4)).toBe(true);
+  });
+
+  test('test holds a policy to a table; exit 1 names the lines that it breaks', async () => {
+    await using project = await toolProject();
+    const table = (expected: string) => `cases:
+  - { tool: box.read, args: { text: a }, expect: allow, rules: [reading] }
+  - { name: writing is asked for, tool: box.write, args: { text: a }, expect: ${expected} }
+  - { tool: box.read, args: { text: the secret }, expect: deny }
+`;
+    await project.write('good.yaml', table('ask'));
+    await project.write('bad.yaml', table('allow'));
+    expect((await proctor(project.path, ['policy', 'test', 'good.yaml'])).code).toBe(0);
+    const bad = await proctor(project.path, ['policy', 'test', 'bad.yaml']);
+    expect([bad.code, bad.stdout]).toEqual([
+      1,
+      expect.stringContaining('expected allow, got ask by writing (bad.yaml:3)'),
+    ]);
+  });
+
+  test('explain tells which rule decided, and how the others stood', async () => {
+    await using project = await toolProject();
+    const { documents } = await project.json<ToolRunDocument>(['tool', 'run', 'box.write', '--arg', 'text=a']);
+    const told = await proctor(project.path, ['policy', 'explain', documents[0]?.tool_run_id ?? '']);
+    expect(told.stdout).toContain('decided ask by writing');
+    expect(told.stdout).toMatch(/○ reading +allow +its conditions do not hold/);
+    expect(told.stdout).toMatch(/● writing +ask +its conditions hold/);
+  });
+
+  test('diff finds the recorded calls that another policy decides otherwise', async () => {
+    await using project = await toolProject();
+    for (const text of ['a', 'b', 'c']) await project.json(['tool', 'run', 'box.read', '--arg', `text=${text}`]);
+    await project.write('new.yaml', 'version: 1\nrules: [{ id: only-a, when: { args.text: a }, effect: allow }]\n');
+    const same = await project.json<{ calls: number; flipped: number }>([
+      'policy',
+      'diff',
+      'policy.yaml',
+      'policy.yaml',
+    ]);
+    expect([same.code, same.documents[0]]).toMatchObject([0, { calls: 3, flipped: 0 }]);
+    const other = await project.json<{ flips: { arguments: unknown; before: string; after: string }[] }>([
+      'policy',
+      'diff',
+      'policy.yaml',
+      'new.yaml',
+    ]);
+    expect(other.code).toBe(1);
+    expect(other.documents[0]?.flips.map(({ arguments: input, before, after }) => [input, before, after])).toEqual([
+      [{ text: 'c' }, 'allow', 'deny'],
+      [{ text: 'b' }, 'allow', 'deny'],
+    ]);
+  });
+
+  test('init writes a policy that fits, and writes over none', async () => {
+    await using project = await toolProject();
+    expect((await proctor(project.path, ['policy', 'init'])).code).toBe(2);
+    expect((await proctor(project.path, ['policy', 'init', '--force'])).code).toBe(0);
+    expect((await proctor(project.path, ['policy', 'check'])).code).toBe(0);
+    expect(
+      (await project.json<ToolRunDocument>(['tool', 'run', 'box.read', '--arg', 'text=a'])).documents[0]?.status,
+    ).toBe('ok');
+  });
+});
+
+test('the project file is refused with every problem where it stands', { timeout: 30_000 }, async () => {
+  await using project = await toolProject({
+    project: `version: 1
+tools:
+  box: { kind: modul, path: box.mjs }
+  ops: { kind: command, tools: { ls: { command: [ls], input_schema: {} } } }
+  far: { kind: mcp }
+principals:
+  - { id: "human:ada", token: abc }
+  - { id: "human:ada" }
+`,
+  });
+  const { code, documents } = await project.json<ProblemDocument>(['tool', 'ls']);
+  expect(code).toBe(2);
+  expect(documents[0]?.errors.map(({ line, field }) => [line, field])).toEqual([
+    [8, 'principals[1].id'],
+    [7, 'principals[0].token'],
+    [3, 'tools.box.kind'],
+    [4, 'tools.ops.kind'],
+    [5, expect.stringContaining('tools.far')],
+  ]);
+});
