@@ -9,6 +9,7 @@ import { policySchema } from './contract/policy.ts';
 import type { Principal } from './contract/principal.ts';
 import { kindOfPrincipal } from './contract/principal.ts';
 import { ProctorError } from './contract/problem.ts';
+import type { Project } from './contract/project.ts';
 import { compilePolicy, type Policy } from './core/policy/compile.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { keepGateway, settleLeftovers } from './gateway/keep.ts';
@@ -42,7 +43,8 @@ const LOCAL_ROLES = ['operator'];
 export async function openGatewayApp(app: App, options: GatewayAppOptions): Promise<GatewayApp> {
   const loaded = await loadProject(app.places.project_dir);
   const { project, base_dir } = loaded;
-  const secrets = secretKeeper(app, JSON.stringify(project));
+  const secrets = secretKeeper(app, project);
+  const note = (text: string) => options.note(secrets.redact(text));
   const schemas = openSchemaCheck();
   const own = options.session_id === undefined;
   const session_id = options.session_id ?? newId('wse', app.clock.now());
@@ -63,7 +65,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
       private_dir: path.join(path.dirname(app.places.store), 'private'),
       environment: options.environment,
       resolve: (text) => app.resolve(text),
-      note: options.note,
+      note,
     }),
     schemas,
     secrets,
@@ -72,7 +74,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
     realPath,
     session_id,
     opened,
-    note: options.note,
+    note,
   });
   const stop = new AbortController();
   const deps = { store: app.store, clock: app.clock, session_id };
@@ -81,7 +83,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
     signal: stop.signal,
     touch: () => own && session !== null,
     tick: () => gateway.sweep(),
-    failed: (error) => options.note(`the gateway cannot look after the store: ${String(error)}`),
+    failed: (error) => note(`the gateway cannot look after the store: ${String(error)}`),
   });
   return {
     gateway,
@@ -143,9 +145,11 @@ function realPath(written: string): string | null {
   }
 }
 
-/** The secrets that the project file refers to, as far as they are set: what is looked for in arguments and outputs. */
-function secretKeeper(app: App, text: string): SecretKeeper {
-  const references = [...new Set(text.match(/\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}/g) ?? [])];
+/** The secrets that the project file refers to or lets arguments refer to, as far as they are set: what is looked for in arguments and outputs. */
+function secretKeeper(app: App, project: Project): SecretKeeper {
+  const written = JSON.stringify(project).match(/\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}/g) ?? [];
+  const allowed = Object.values(project.tools).flatMap(({ secrets }) => secrets.map((name) => `\${secret:${name}}`));
+  const references = [...new Set([...written, ...allowed])];
   const set = references.filter((reference) => {
     try {
       return app.resolve(reference) !== '';

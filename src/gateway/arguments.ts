@@ -1,6 +1,7 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { parseStrictJson } from '../lib/strict-json.ts';
 import type { SecretKeeper } from './ports.ts';
+import { redactedCanonical } from './redact-json.ts';
 
 /** The arguments of a call in the one form that is decided, approved and carried out. */
 export interface CallArguments {
@@ -40,12 +41,11 @@ export function callArguments(
     return refused('invalid_arguments', 'the arguments must be a JSON object');
   if (hasProto(value)) return refused('invalid_arguments', 'the arguments have a member `__proto__`');
   const canonical = canonicalJson(value);
-  const redacted = secrets.redact(canonical);
-  if (redacted !== canonical)
+  if (secrets.redact(canonical) !== canonical)
     return refused(
       'secret_in_arguments',
       `the arguments hold the value of a secret; write it as \${secret:NAME}`,
-      redacted,
+      redactedCanonical(canonical, secrets),
     );
   const strange = [...canonical.matchAll(REFERENCE)]
     .map(([, name]) => name ?? '')

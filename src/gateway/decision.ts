@@ -51,15 +51,18 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
       );
     if (!call.known) return no('deny', 'unknown_tool', `there is no tool \`${call.facts.tool}\``);
     if (call.policy === null) return no('deny', 'policy_error', call.policy_problem);
+    // What is wrong with the call itself its caller may know; why a source is down only who may call the tool.
+    const { refusal } = call;
+    if (refusal !== null && refusal.code !== 'source_unavailable') return no('deny', refusal.code, refusal.message);
     const decision = decidePolicy(call.policy, { ...call.facts, pinned: facts.pinned, tainted: facts.tainted });
     if (decision.effect === 'deny') return no('deny', 'policy', decision.reason ?? 'a rule denies it', decision.rules);
+    if (refusal !== null) return no('deny', refusal.code, refusal.message);
     if (!facts.pinned)
       return no(
         'deny',
         'not_pinned',
         `the definition of \`${call.facts.tool}\` is new or has changed; \`proctor tool pin ${call.facts.tool}\` lets it be called`,
       );
-    if (call.refusal !== null) return no('deny', call.refusal.code, call.refusal.message);
     if (facts.reached.length > 0)
       return no('deny', 'limit_reached', `the limit \`${facts.reached.join('`, `')}\` is reached`, decision.rules);
     if (call.invalid !== null) return no('error', 'invalid_arguments', call.invalid);

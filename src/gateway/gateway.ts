@@ -2,36 +2,17 @@ import type { Principal } from '../contract/principal.ts';
 import { kindOfPrincipal } from '../contract/principal.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { AnswerResult, ApprovalRow, ToolRunRow } from '../contract/store.ts';
-import { type ApprovalPreview, approvalPreview } from '../core/approval-preview.ts';
 import { mayEverCall } from '../core/policy/decide.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { globMatches } from '../lib/glob.ts';
+import { type Answer, type ApprovalView, answerApproval, viewApproval } from './answers.ts';
 import { Call } from './call.ts';
 import { Catalogue, type CatalogueListing, type CatalogueTool } from './catalogue.ts';
 import { SIMULATED_OPERATOR } from './decision.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
 import { type CallRequest, type Prepared, prepare } from './prepare.ts';
 
-/** A person's answer, as a surface hands it in. */
-export interface Answer {
-  readonly approval_id: string;
-  readonly decision: 'approve' | 'deny';
-  readonly who: Principal;
-  /** Of the call that the person was shown. */
-  readonly call_digest: string;
-  readonly preview_digest: string;
-  readonly comment: string | null;
-  readonly surface: string;
-  /** Other arguments than those asked for; null: as they are. */
-  readonly edited: unknown;
-}
-
-/** An approval with everything that a person has to see. */
-export interface ApprovalView {
-  readonly approval: ApprovalRow;
-  readonly run: ToolRunRow;
-  readonly preview: ApprovalPreview;
-}
+export type { Answer, ApprovalView } from './answers.ts';
 
 /** An identical call joins one that waits, if that was made no longer ago. */
 const REJOIN_MS = 86_400_000;
@@ -138,70 +119,18 @@ export class Gateway {
 
   /** An approval as a person is to see it. */
   async view(approvalId: string): Promise<ApprovalView> {
-    const { store } = this.deps;
-    const approval = await store.approval(approvalId);
-    const run = approval === null ? null : await store.toolRun(approval.tool_run_id);
-    if (approval === null || run === null)
-      throw new ProctorError('not_found', `there is no approval \`${approvalId}\`; \`proctor approvals\` lists them`);
-    const tool = `${run.source}.${run.name}`;
-    const last_approved = await store.lastApproved(run.source, run.name);
-    const { risk, principal, agent } = run;
-    const preview = approvalPreview({
-      tool,
-      risk,
-      principal,
-      agent,
-      reason: approval.reason,
-      arguments: run.arguments,
-      last_approved,
-    });
-    return { approval, run, preview };
+    return await viewApproval(this.deps, approvalId);
   }
 
   /** Answers an approval; with other arguments, the changed call takes the place of the one that was asked for. */
   async answer(answer: Answer, signal: AbortSignal): Promise<AnswerResult> {
-    const { approval_id, decision, who, call_digest, preview_digest, comment, surface } = answer;
-    const given = { approval_id, decision, call_digest, preview_digest, comment, surface };
-    const approver = { principal: who.id, principal_kind: who.kind, roles: who.roles };
-    if (answer.edited === null || decision === 'deny')
-      return await this.deps.store.answerApproval({ ...given, ...approver });
-    await this.deps.opened();
-    const { run, approval } = await this.view(approval_id);
-    if (run.run_id !== null)
-      return {
-        type: 'refused',
-        code: 'not_editable',
-        message: 'calls of an evaluation are answered by its declared operator',
-      };
-    const principal: Principal = {
-      id: run.principal,
-      kind: run.principal_kind,
-      roles: JSON.parse(run.roles) as string[],
-    };
-    const caller: Caller = { principal, surface: run.surface as Caller['surface'], bound: null };
-    const { source, name, request_id, trace_id } = run;
-    const changed = {
-      tool: `${source}.${name}`,
-      arguments: answer.edited,
-      request_id,
-      trace_id,
-      edited_from: run.tool_run_id,
-    };
-    const prepared = await prepare(this.deps, this.#catalogue, caller, changed, signal);
-    const request = prepared.request(null);
-    return await this.deps.store.editToolRun({ ...given, ...approver }, prepared.run, {
-      ...request,
-      // What policy would allow as it is now still waits for this answer, so that the caller who waits carries it out.
-      decide: (facts) => {
-        const decided = request.decide({ ...facts, pending: 0 });
-        return decided.effect === 'allow' ? { ...decided, effect: 'ask', ask: termsOf(approval) } : decided;
-      },
-    });
+    return await answerApproval(this.deps, this.#catalogue, answer, signal);
   }
 
   /** Cancels a call: one that waits ends at once, one that runs is asked to stop. Answers what came of it. */
-  async cancel(toolRunId: string, reason: string, by: string): Promise<'cancelled' | 'stopping' | 'ended'> {
-    const { store } = this.deps;
+  async cancel(toolRunId: string, why: string, by: string): Promise<'cancelled' | 'stopping' | 'ended'> {
+    const { store, secrets } = this.deps;
+    const reason = secrets.redact(why);
     if (await store.cancelToolRun(toolRunId, 'cancelled', `${by} cancelled it: ${reason}`, by)) return 'cancelled';
     this.#calls.get(toolRunId)?.cancel(`${by} stopped it: ${reason}`);
     return (await store.requestToolCancel(toolRunId, reason, by)) ? 'stopping' : 'ended';
@@ -300,15 +229,4 @@ function mayAsk({ policy, facts }: Prepared): boolean {
 
 function canBeJoined(row: ToolRunRow): boolean {
   return row.reason !== 'superseded' || row.edited_into !== null;
-}
-
-function termsOf(approval: ApprovalRow) {
-  return {
-    approvers: JSON.parse(approval.approvers) as string[][],
-    expires_ms: Math.max(1, approval.expires_at - approval.requested_at),
-    self_approval: approval.self_approval === 1,
-    edit: approval.edit === 1,
-    execute: 'attended' as const,
-    reason: approval.reason,
-  };
 }

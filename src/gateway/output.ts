@@ -2,6 +2,7 @@ import type { ArtifactStore } from '../contract/artifact.ts';
 import type { ContentBlock, ToolOutput } from '../contract/tool.ts';
 import { canonicalJson, digestText } from '../lib/canonical-json.ts';
 import type { SecretKeeper } from './ports.ts';
+import { redactedCanonical } from './redact-json.ts';
 
 /** A tool's output as it is kept: what the caller gets, and where the whole is. */
 export interface KeptOutput {
@@ -23,7 +24,8 @@ export async function keepOutput(
   secrets: Pick<SecretKeeper, 'redact'>,
   artifacts: ArtifactStore,
 ): Promise<KeptOutput> {
-  const whole = secrets.redact(canonicalJson({ content: output.content, structured: output.structured ?? null }));
+  const said = canonicalJson({ content: output.content, structured: output.structured ?? null });
+  const whole = redactedCanonical(said, secrets);
   const output_bytes = Buffer.byteLength(whole);
   const output_digest = digestText('proctor/tool_output/1', whole);
   const large = output_bytes > most || output_bytes > ROW_BYTES;

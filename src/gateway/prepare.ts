@@ -45,9 +45,10 @@ export async function prepare(
   request: CallRequest,
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const [source = '', ...rest] = plainName(request.tool).split('.');
+  const redact = (text: string | null | undefined) => (text == null ? null : deps.secrets.redact(text));
+  const [source = '', ...rest] = plainName(deps.secrets.redact(request.tool)).split('.');
   const name = rest.join('.');
-  const { tool, problem } = await found(catalogue, request.tool, signal);
+  const { tool, problem } = await found(deps, catalogue, request.tool, signal);
   const input = callArguments(request.arguments, {
     secrets: deps.secrets,
     allowed: tool?.source.options.secrets ?? [],
@@ -80,13 +81,13 @@ export async function prepare(
     risk: tool?.risk ?? 'privileged',
     open_world: tool?.open_world ?? false,
     cost_micro_usd: tool?.cost_micro_usd ?? 0,
-    request_id: request.request_id ?? null,
-    trace_id: request.trace_id ?? null,
-    caused_by: request.caused_by ?? null,
-    idempotency_key: request.idempotency_key ?? null,
+    request_id: redact(request.request_id),
+    trace_id: redact(request.trace_id),
+    caused_by: redact(request.caused_by),
+    idempotency_key: redact(request.idempotency_key),
     edited_from: request.edited_from ?? null,
   };
-  const frozen = bound === null || tool === null || bound.definitions.get(request.tool) === tool.digest;
+  const frozen = bound === null || tool === null || bound.definitions.get(tool.tool) === tool.digest;
   const offered =
     bound?.tools === null || bound === null || bound.tools.some((glob) => globMatches(glob, request.tool));
   const refusal = offered
@@ -109,7 +110,7 @@ export async function prepare(
     policy_problem,
     facts,
     known: tool !== null,
-    refusal: !frozen
+    refusal: offered && !frozen
       ? { code: 'definition_changed', message: `\`${request.tool}\` is not as it was when the run was planned` }
       : problem === null
         ? refusal
@@ -161,6 +162,7 @@ function plainName(tool: string): string {
 }
 
 async function found(
+  { secrets }: GatewayDeps,
   catalogue: Catalogue,
   tool: string,
   signal: AbortSignal,
@@ -168,7 +170,7 @@ async function found(
   try {
     return { tool: await catalogue.find(tool, signal), problem: null };
   } catch (error) {
-    return { tool: null, problem: error instanceof Error ? error.message : String(error) };
+    return { tool: null, problem: secrets.redact(error instanceof Error ? error.message : String(error)) };
   }
 }
 
