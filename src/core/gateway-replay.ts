@@ -136,10 +136,11 @@ const STEPS: Readonly<Record<string, Step>> = {
     if (state.decided?.effect !== 'ask') return 'policy did not ask for an approval';
     if (state.approval !== null) return 'an approval was asked for before';
     const columns = ['approval_id', 'call_digest', 'policy_digest', 'approvers', 'self_approval', 'edit', 'reason'];
-    const approval = { ...NEW_APPROVAL, requested_at: event.at, ...cells(body, [...columns, 'expires_at']) };
+    const approval: Cells = { ...NEW_APPROVAL, requested_at: event.at, ...cells(body, [...columns, 'expires_at']) };
+    if (approval['call_digest'] !== state.run['call_digest']) return 'the approval is of another call';
     return moved({ ...state, approval }, 'run', 'approval_required', {});
   },
-  approval_refused: (state) => (state.approval === null ? 'no approval was asked for' : state),
+  approval_refused: (state) => (state.approval?.['status'] === 'pending' ? state : 'no answer was waited for'),
   approval_granted: (state, event, body) => answered(state, event, body, 'approved'),
   approval_denied: (state, event, body) => answered(state, event, body, 'denied'),
   approval_expired: (state, event, body) => approvalEnded(state, event, body, 'expired'),
@@ -150,6 +151,7 @@ const STEPS: Readonly<Record<string, Step>> = {
       return 'the call was not decided again';
     if (decided.effect !== 'allow' && decided.effect !== 'ask') return `policy had decided \`${decided.effect}\``;
     if (event.at >= Number(approval['expires_at'])) return 'the approval had expired';
+    if (body['by'] !== approval['decided_by']) return 'somebody else had given the approval';
     return approvalEnded(state, event, body, 'consumed');
   },
   tool_dispatched: (state, event, body) => {
@@ -182,7 +184,7 @@ function answered(
   const decided = { decided_at: event.at, decided_by: by, decided_roles: roles, decided_on: surface };
   if (seen['call_digest'] !== state.run['call_digest']) return 'another call was shown';
   const end = status === 'denied' ? { ended_at: event.at, ended_because: 'denied' } : {};
-  return moved(state, 'approval', status, { ...seen, ...decided, ...end });
+  return approvalMoved(state, body, status, { ...seen, ...decided, ...end });
 }
 
 const SEEN = ['comment', 'call_digest', 'preview_digest'];
@@ -194,7 +196,18 @@ function approvalEnded(
   status: string,
 ): ReplayedToolRun | string {
   const { because = null } = cells(body, ['because']);
-  return moved(state, 'approval', status, { ended_at: event.at, ended_because: because });
+  return approvalMoved(state, body, status, { ended_at: event.at, ended_because: because });
+}
+
+function approvalMoved(
+  state: ReplayedToolRun,
+  body: EventBody,
+  status: string,
+  columns: Cells,
+): ReplayedToolRun | string {
+  if (state.approval !== null && body['approval_id'] !== state.approval['approval_id'])
+    return 'it is about another approval';
+  return moved(state, 'approval', status, columns);
 }
 
 function runEnded(
@@ -204,6 +217,7 @@ function runEnded(
   status: string,
 ): ReplayedToolRun | string {
   const dispatched = state.run['dispatched_at'] !== null;
+  if (body['status'] !== status) return `it says \`${String(body['status'])}\``;
   if (dispatched && status === 'denied') return 'the call had been dispatched';
   if (!dispatched && (status === 'ok' || status === 'timeout')) return 'the call was never dispatched';
   return moved(state, 'run', status, { ...cells(body, ['reason', ...OUTCOME]), finished_at: event.at });

@@ -34,11 +34,12 @@ from gateway_event e left join run r on r.run_no = e.stream left join tool_run t
  * replayed from its events, and what digests stand for is digested again. Each difference names the first place.
  */
 export function gatewayDifferences(connection: Connection): InvariantViolation[] {
+  const order = new Found('the events of the gateway lie in the order of their commits, each in its place');
   const chain = new Found('the events of the gateway are chained without a gap, up to the head of their stream');
   const rows = new Found('every tool run and its approval are what their events come to');
   const kept = new Found('what the gateway keeps by a digest has that digest');
   const operator = new Found('every pin, switch and definition of a tool is told in its event');
-  const told = checkChains(connection, chain);
+  const told = checkChains(connection, order, chain);
   checkToolRuns(connection, rows);
   for (const difference of operatorDifferences(connection, told)) operator.add(difference);
   for (const [table, domain, what] of KEPT) {
@@ -46,7 +47,7 @@ export function gatewayDifferences(connection: Connection): InvariantViolation[]
     for (const { digest, body } of bodies)
       if (digestText(domain, body) !== digest) kept.add(`the ${what} ${digest} has another body`);
   }
-  return [chain, rows, kept, operator].flatMap((found) => found.violation());
+  return [order, chain, rows, kept, operator].flatMap((found) => found.violation());
 }
 
 const KEPT = [
@@ -75,7 +76,7 @@ class Found {
 }
 
 /** Checks all events in the order in which they were committed; answers those that are of no tool run. */
-function checkChains(connection: Connection, found: Found): OperatorEvent[] {
+function checkChains(connection: Connection, order: Found, found: Found): OperatorEvent[] {
   const heads = new Map<number, GatewayHead>();
   const broken = new Set<number>();
   const told: OperatorEvent[] = [];
@@ -87,8 +88,8 @@ function checkChains(connection: Connection, found: Found): OperatorEvent[] {
     );
     for (const event of page) {
       const { position, stream, at, hash } = event;
-      if (position !== last.position + 1) found.add(`the event at position ${last.position + 1} is missing`);
-      if (at < last.at) found.add(`the event at position ${position} is older than the one before it`);
+      if (position !== last.position + 1) order.add(`the event at position ${last.position + 1} is missing`);
+      if (at < last.at) order.add(`the event at position ${position} is older than the one before it`);
       last = { position, at };
       if (event.tool_run_no === null) told.push(event);
       if (broken.has(stream)) continue;
@@ -165,6 +166,7 @@ function toolRunDifference(row: Record<string, Cell>, events: readonly StoredEve
   const text = (name: string) => String(row[name]);
   const run = {
     ...row,
+    run_id: row['stream'] === 0 ? null : (row['run_id'] ?? 'a run that is not there'),
     tool: `${row['source']}.${row['name']}`,
     edited_from: row['edited_from'] === null ? null : (row['edited_from_id'] ?? 'a tool run that is not there'),
     session_id: row['session_no'] === null ? null : (row['session_id'] ?? 'a session that is not there'),

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { newRun, newSession, plain, planned, temporaryFolder } from '../../support/store-fixture.ts';
+import { answerTo, decideBy, endOf, newToolRun, prepareGateway, requestBy } from '../../support/store-gateway.ts';
 import { race } from '../../support/store-processes.ts';
 
 const SNAPSHOT = new URL('./schema.snapshot.sql', import.meta.url);
@@ -103,6 +104,58 @@ it('the schema is the one on record', () => {
   ).toBe(readFileSync(SNAPSHOT, 'utf8'));
 });
 
+it('a store of schema 2, with its runs, gets the gateway: its tables, machines and triggers; and works', async () => {
+  using folder = temporaryFolder();
+  const path = ofSchema2(folder.file('proctor.db'));
+  const before = rowsOf(path, 'run', 'execution', 'attempt', 'evidence', 'result', 'event', 'worker_session');
+  const store = openSqliteStore({ path });
+  expect(store.triggerProblems()).toEqual([]);
+  expect(schemaOf(path)).toBe(freshSchema());
+  expect(versions(path)).toEqual([1, 2, 3]);
+  const fresh = folder.file('fresh.db');
+  await openSqliteStore({ path: fresh }).close();
+  expect(rowsOf(path, 'state_transition')).toEqual(rowsOf(fresh, 'state_transition'));
+  const role = { role: 'worker' };
+  expect(rowsOf(path, 'run', 'execution', 'attempt', 'evidence', 'result', 'event')).toEqual(before.slice(0, 6));
+  expect(rowsOf(path, 'worker_session')).toEqual([before[6]?.map((row) => ({ ...row, ...role }))]);
+
+  await prepareGateway(store);
+  const call = newToolRun(Date.now());
+  const asked = await store.beginToolRun(call, requestBy(decideBy('ask')));
+  const { approval_id } = asked.run;
+  await store.answerApproval(answerTo({ approval_id: approval_id ?? '', call_digest: call.call_digest }));
+  expect(await store.consumeApproval(call.tool_run_id, requestBy(decideBy('ask')))).toBe(true);
+  expect(await store.finishToolRun(endOf(call.tool_run_id))).toBe('written');
+  const [claim] = await store.claim({
+    session_id: 'wse_1',
+    run_ids: null,
+    capacity: 1,
+    lease_ms: 1_000,
+    ahead: 0,
+    max_losses: 5,
+  });
+  expect(claim?.run_id).toBe('run_open');
+  expect(plain(await store.invariants())).toEqual([]);
+  await store.close();
+  const db = new DatabaseSync(path);
+  expect(() => db.exec("insert into state_transition values ('tool_run', 'denied', 'ok')")).toThrow(/^proctor: /);
+  expect(() => db.exec("update tool_run set status = 'started'")).toThrow(/^proctor: /);
+  db.close();
+});
+
+it('eight processes that open a store of schema 2 at once bring it up once', { timeout: 60_000 }, async () => {
+  using folder = temporaryFolder();
+  const path = ofSchema2(folder.file('proctor.db'));
+  const sessions = Array.from({ length: 8 }, (_, index) => `wse_new${index}`);
+  const reports = await race<{ session_id: string }>(
+    './store-opener-process.ts',
+    sessions.map((id) => [path, id]),
+  );
+  expect(reports).toEqual(sessions.map((session_id) => ({ session_id, missing: [] })));
+  expect(versions(path)).toEqual([1, 2, 3]);
+  expect(schemaOf(path)).toBe(freshSchema());
+});
+
 it('a backup that is made while others write is one moment of the store', async () => {
   using folder = temporaryFolder();
   const store = openSqliteStore({ path: folder.file('proctor.db') });
@@ -122,6 +175,22 @@ it('a backup that is made while others write is one moment of the store', async 
   });
   await store.close();
 });
+
+/** A store as a Proctor that knew no gateway wrote it: its first two migrations, the triggers of that time, and two runs. */
+function ofSchema2(path: string): string {
+  const db = new DatabaseSync(path);
+  db.exec(readFileSync(new URL('./schema-2.sql', import.meta.url), 'utf8'));
+  db.close();
+  return path;
+}
+
+/** All rows of tables, a list each, in the order of their text. */
+function rowsOf(path: string, ...tables: readonly string[]): Record<string, unknown>[][] {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const rows = tables.map((table) => db.prepare(`select * from ${table}`).all().map(plain));
+  db.close();
+  return rows.map((list) => list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)));
+}
 
 async function madeAndAltered(path: string, sql: string): Promise<string> {
   await openSqliteStore({ path }).close();
