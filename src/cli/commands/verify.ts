@@ -58,6 +58,7 @@ export function text(found: Verification, output: Output): string {
     counted(checked.executions, 'execution'),
     counted(checked.attempts, 'attempt'),
     counted(checked.evidence, 'piece of evidence', 'pieces of evidence'),
+    ...(checked.tool_runs > 0 ? [counted(checked.tool_runs, 'tool run')] : []),
     counted(checked.events, 'event'),
   ].join(', ');
   const left =

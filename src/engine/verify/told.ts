@@ -36,6 +36,8 @@ export class Told {
   published = false;
   /** Hash of each late evidence row by its number. */
   readonly late = new Map<unknown, unknown>();
+  /** How far the run's tool calls went when it was finalized. */
+  gateway: { readonly count: number; readonly hash: string } | null = null;
   /** Hash of each correction by its revision. */
   readonly corrections = new Map<unknown, unknown>();
   // By ordinal, as plain numbers: a million executions are some megabytes.
@@ -69,6 +71,7 @@ export class Told {
     if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
     if (event.type === 'run_completed' || typeof body['outbox'] === 'string') this.published = true;
     if (event.type === 'late_evidence') this.late.set(body['late_seq'], body['late']);
+    if (event.type === 'gateway_sealed') this.gateway = { count: Number(body['count']), hash: String(body['hash']) };
     if (event.type === 'grade_corrected') this.corrections.set(body['revision'], body['correction']);
     const { ordinal, attempt } = event;
     if (ordinal === null) return;

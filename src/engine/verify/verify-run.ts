@@ -7,6 +7,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
 import { checkCorrections } from './check-corrections.ts';
 import { checkEvents } from './check-events.ts';
+import { checkGateway } from './check-gateway.ts';
 import { checkLate } from './check-late.ts';
 import { checkRows } from './check-rows.ts';
 import { checkOutbox, checkVerdict } from './check-verdict.ts';
@@ -26,6 +27,8 @@ export interface Verification {
     readonly attempts: number;
     readonly evidence: number;
     readonly events: number;
+    /** Calls of gated tools. */
+    readonly tool_runs: number;
   };
   /** Executions whose envelope persistence left out: their scores were checked, their content was taken as recorded. */
   readonly not_recomputable: number;
@@ -100,6 +103,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     await differences.step('correction', run_id, () =>
       checkCorrections(deps, run, snapshot, told.corrections, differences),
     );
+  const tool_runs = await checkGateway(deps, run, told.gateway, differences);
   await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
   if (expect !== null) differences.same('run', run_id, 'the evidence root that was expected', expect, evidence_root);
   return {
@@ -108,7 +112,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     ok: differences.count === 0,
     differences: differences.count,
     found: differences.list,
-    checked: { executions, attempts, evidence, events },
+    checked: { executions, attempts, evidence, events, tool_runs },
     not_recomputable: differences.notRecomputable,
     evidence_root,
     content_digest,

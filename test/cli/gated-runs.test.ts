@@ -1,0 +1,269 @@
+import { copyFile, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import type { Envelope } from '../../src/contract/agent.ts';
+import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
+import type { ProblemDocument } from '../../src/contract/problem.ts';
+import type { ToolRunDocument } from '../../src/contract/tool-documents.ts';
+import { proctor } from '../support/cli.ts';
+import { type ToolProject, toolProject } from '../support/tool-project.ts';
+
+/** An agent that does what the case says: a list of calls over plain JSON-RPC, as any MCP client makes them. */
+const AGENT = `
+let text = '';
+for await (const chunk of process.stdin) text += chunk;
+const request = JSON.parse(text);
+const url = process.env.PROCTOR_MCP_URL;
+const token = process.env.PROCTOR_MCP_TOKEN;
+let id = 0;
+async function rpc(method, params, bearer = token) {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: 'Bearer ' + bearer, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...(params.name ? { 'mcp-name': params.name } : {}) };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params: { ...params, _meta } }) });
+  const body = await response.text();
+  const json = body.startsWith('{') ? body : body.split('\\n').filter((line) => line.startsWith('data:')).at(-1)?.slice(5) ?? '{}';
+  return { status: response.status, ...JSON.parse(json) };
+}
+const input = request.case.input;
+const said = [];
+if (input.list) said.push((await rpc('tools/list', {})).result.tools.map((tool) => tool.name).join(' '));
+for (const [name, args] of input.calls ?? []) {
+  const { result } = await rpc('tools/call', { name, arguments: args });
+  said.push(result.isError ? 'no: ' + result.structuredContent.code : 'yes');
+}
+if (input.other_token) said.push((await rpc('tools/list', {}, input.other_token)).status);
+if (input.keep) (await import('node:fs')).writeFileSync('kept', url + ' ' + token);
+console.log(JSON.stringify({ text: said.join(', '), tool_calls: input.claims ?? [], metadata: { echoed: input.echo ? token : '' } }));
+`;
+
+const PROFILE = (gateway: string) => `profile_id: gated
+dataset: { path: cases.jsonl }
+agent: { kind: command, name: "my agent", version: "1", command: [${process.execPath}, agent.mjs] }
+gateway: ${gateway}
+case_groups:
+  - id: all
+    evaluators: [{ ref: exact_match@1, dimension: text, blocking: true }]
+`;
+
+const POLICY = `version: 1
+approvals: { expires_ms: 1500 }
+rules:
+  - { id: reading, when: { risk: read_only }, effect: allow }
+  - { id: writing, when: { risk: write }, effect: ask }
+`;
+
+async function gatedProject(
+  gateway: string,
+  cases: readonly { id: string; input: unknown; expected: string }[],
+): Promise<ToolProject> {
+  const project = await toolProject({ policy: POLICY });
+  await project.write('agent.mjs', AGENT);
+  await project.write('profile.yaml', PROFILE(gateway));
+  await project.write('cases.jsonl', cases.map((one) => JSON.stringify({ task_type: 't', ...one })).join('\n'));
+  return project;
+}
+
+const envelopeOf = (project: ToolProject, name: string): Envelope => {
+  const db = new DatabaseSync(path.join(project.path, '.proctor/proctor.db'), { readOnly: true });
+  const row = db
+    .prepare(
+      "select e.body from evidence e join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal where x.case_id = ? and e.kind = 'envelope'",
+    )
+    .get(name);
+  db.close();
+  return (JSON.parse(String(row?.['body'])) as { envelope: Envelope }).envelope;
+};
+
+describe('a run whose agent has gated tools', { timeout: 90_000 }, () => {
+  test('sees the tools it is offered, calls them, is denied, and all of it stands in the envelope', async () => {
+    await using project = await gatedProject(
+      '{ operator: { default: deny, comment: the boss is out, script: [{ tools: box.write, arguments: { text: please }, answer: approve, delay_ms: 20 }] } }',
+      [
+        { id: 'lists', input: { list: true }, expected: 'box__fails box__read box__slow box__write' },
+        {
+          id: 'calls',
+          input: {
+            calls: [
+              ['box__read', { text: 'a' }],
+              ['box__write', { text: 'please' }],
+              ['box__write', { text: 'now' }],
+              ['box__none', {}],
+            ],
+          },
+          expected: 'yes, yes, no: approval_denied, no: unknown_tool',
+        },
+      ],
+    );
+    const { code, stderr } = await proctor(project.path, ['run', 'profile.yaml', '--quiet']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(envelopeOf(project, 'calls').tool_calls).toEqual([
+      { arguments: { text: 'a' }, name: 'box.read', result: { read: 'a' }, source: 'gated', status: 'ok' },
+      { arguments: { text: 'please' }, name: 'box.write', result: 'written please', source: 'gated', status: 'ok' },
+      {
+        arguments: { text: 'now' },
+        name: 'box.write',
+        result: {
+          error: { code: 'approval_denied', message: 'service:simulated-operator denied it: the boss is out' },
+        },
+        source: 'gated',
+        status: 'denied',
+      },
+      {
+        arguments: {},
+        name: 'box__none'.replace('__', '.'),
+        result: { error: { code: 'unknown_tool', message: 'there is no tool `box.none`' } },
+        source: 'gated',
+        status: 'denied',
+      },
+    ]);
+    const { documents } = await project.json<ToolRunDocument>(['tool', 'ls', '--runs']);
+    expect(new Set(documents.map((row) => [row.principal, row.agent, row.surface].join()))).toEqual(
+      new Set(['agent:my_agent,my agent,evaluation']),
+    );
+    expect(documents.every((row) => row.attempt_id !== null)).toBe(true);
+    expect((await proctor(project.path, ['verify', 'last'])).code).toBe(0);
+  });
+
+  test('may use what the profile offers only; `[]` is nothing', async () => {
+    await using some = await gatedProject('{ tools: [box.read] }', [
+      {
+        id: 'a',
+        input: {
+          list: true,
+          calls: [
+            ['box__slow', {}],
+            ['box__read', { text: 'a' }],
+          ],
+        },
+        expected: 'box__read, no: not_offered, yes',
+      },
+    ]);
+    expect((await proctor(some.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+    await using none = await gatedProject('{ tools: [] }', [
+      { id: 'a', input: { list: true, calls: [['box__read', { text: 'a' }]] }, expected: ', no: not_offered' },
+    ]);
+    expect((await proctor(none.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+  });
+
+  test('an operator who does not answer lets the approval expire', async () => {
+    await using project = await gatedProject('{ operator: { default: ignore } }', [
+      { id: 'a', input: { calls: [['box__write', { text: 'a' }]] }, expected: 'no: approval_expired' },
+    ]);
+    expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+  });
+
+  test('what an agent claims is reported, and its own call is not counted twice', async () => {
+    const claims = [
+      { name: 'box.write', arguments: { text: 'never happened' }, result: 'ok', source: 'gated', status: 'ok' },
+      { name: 'box__read', arguments: { text: 'a' }, result: 'mine' },
+    ];
+    await using project = await gatedProject('{}', [
+      { id: 'a', input: { calls: [['box__read', { text: 'a' }]], claims, echo: true }, expected: 'yes' },
+    ]);
+    expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+    const envelope = envelopeOf(project, 'a');
+    expect(envelope.tool_calls).toEqual([
+      { arguments: { text: 'a' }, name: 'box.read', result: { read: 'a' }, source: 'gated', status: 'ok' },
+      { arguments: { text: 'never happened' }, name: 'box.write', result: 'ok', source: 'reported' },
+    ]);
+    expect(envelope.metadata).toEqual({ echoed: '[gateway token]' });
+  });
+
+  test('a token is worth nothing once its attempt has ended, nor is one that somebody made up', async () => {
+    await using project = await gatedProject('{}', [
+      { id: 'a', input: { keep: true }, expected: '' },
+      { id: 'b', input: { other_token: 'prt_made_up' }, expected: '401' },
+    ]);
+    expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+    const [url = '', token] = (await readFile(path.join(project.path, 'kept'), 'utf8')).split(' ');
+    await expect(fetch(url, { headers: { authorization: `Bearer ${token}` } })).rejects.toThrow('fetch failed'); // the server went with its run
+  });
+
+  test('is decided by the policy and the definitions that it was planned with', async () => {
+    await using project = await gatedProject('{}', [
+      { id: 'a', input: { calls: [['box__read', { text: 'a' }]] }, expected: 'no: definition_changed' },
+    ]);
+    const detached = await project.json<RunDocument>(['run', 'profile.yaml', '--detach']);
+    const id = detached.documents[0]?.run_id ?? '';
+    await project.write('policy.yaml', 'version: 1\nrules: [{ id: never, effect: deny }]\n');
+    const tools = await readFile(path.join(project.path, 'box.mjs'), 'utf8');
+    await project.write('box.mjs', tools.replace("description: 'reads'", "description: 'reads everything'"));
+    expect((await proctor(project.path, ['resume', id, '--quiet'])).code).toBe(0);
+  });
+
+  test('goes with its bundle, and is graded anew without asking anybody', async () => {
+    await using project = await gatedProject('{ operator: { default: approve } }', [
+      { id: 'a', input: { calls: [['box__write', { text: 'a' }]] }, expected: 'yes' },
+    ]);
+    expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+    expect((await proctor(project.path, ['export', 'last', '--format', 'bundle', '--out', 'run.proctor'])).code).toBe(
+      0,
+    );
+    const bundle = await proctor(project.path, ['verify', 'run.proctor']);
+    expect([bundle.code, bundle.stdout]).toEqual([0, expect.stringContaining('VERIFIED')]);
+    expect((await proctor(project.path, ['regrade', 'last', '--quiet'])).code).toBe(0);
+    expect((await readFile(path.join(project.path, 'done.log'), 'utf8')).trim()).toBe('write a');
+    const graded = await project.json<ExecutionDocument>(['show', 'last', '--executions']);
+    expect(graded.documents[0]).toMatchObject({ status: 'completed', aggregate: { passed: true } });
+  });
+
+  test('a profile that offers a tool that is not there is refused before anything is created', async () => {
+    await using project = await gatedProject('{ tools: ["bax.*"] }', [{ id: 'a', input: {}, expected: '' }]);
+    const { code, documents } = await project.json<ProblemDocument>(['run', 'profile.yaml']);
+    expect([code, documents[0]?.detail]).toEqual([2, expect.stringContaining('bax.*')]);
+    expect((await project.json(['runs'])).documents).toEqual([]);
+  });
+});
+
+test('verify names every change of a recorded call, in the store and in a bundle', { timeout: 90_000 }, async () => {
+  await using project = await gatedProject('{ operator: { default: approve } }', [
+    {
+      id: 'a',
+      input: {
+        calls: [
+          ['box__read', { text: 'a' }],
+          ['box__write', { text: 'b' }],
+        ],
+      },
+      expected: 'yes, yes',
+    },
+  ]);
+  expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+  expect((await proctor(project.path, ['verify', 'last'])).stdout).toContain('2 tool runs');
+  await proctor(project.path, ['export', 'last', '--format', 'bundle', '--out', 'run.proctor']);
+  const changes = [
+    ['update tool_run set arguments = \'{"text":"c"}\' where name = \'write\'', 'arguments_digest'],
+    ["update tool_run set status = 'denied', dispatched_at = null where name = 'read'", 'status'],
+    ["update tool_run set output = replace(output, 'written', 'burned')", 'output_digest'],
+    ["update approval set decided_by = 'human:eve'", 'decided_by'],
+    [
+      "update gateway_event set body = replace(body, 'simulated', 'real') where type = 'approval_granted'",
+      'is not the one that was chained',
+    ],
+    ["delete from gateway_event where type = 'tool_succeeded'", 'is missing'],
+    ["delete from tool_run where name = 'read'", 'missing'],
+    ['delete from approval', 'its row is gone'],
+  ] as const;
+  for (const file of ['.proctor/proctor.db', 'run.proctor'])
+    for (const [change, named] of changes) {
+      const copy = path.join(project.path, 'altered.db');
+      await copyFile(path.join(project.path, file), copy);
+      const db = new DatabaseSync(copy, { enableForeignKeyConstraints: false });
+      const triggers = db.prepare("select name, sql from sqlite_schema where type = 'trigger'").all() as {
+        name: string;
+        sql: string;
+      }[];
+      for (const { name } of triggers) db.exec(`drop trigger ${name}`);
+      db.exec(change);
+      for (const { sql } of triggers) db.exec(sql);
+      db.close();
+      const verified = file.endsWith('.db')
+        ? await proctor(project.path, ['verify', 'last'], {
+            PROCTOR_DB: copy,
+            PROCTOR_ARTIFACTS: path.join(project.path, '.proctor/artifacts'),
+          })
+        : await proctor(project.path, ['verify', 'altered.db']);
+      expect([change, verified.code, verified.stdout]).toEqual([change, 1, expect.stringContaining(named)]);
+    }
+});
