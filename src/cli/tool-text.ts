@@ -2,7 +2,7 @@ import type { ToolOutput } from '../contract/tool.ts';
 import type { ToolRunDocument } from '../contract/tool-documents.ts';
 import { visible } from '../core/approval-preview.ts';
 import { cut, duration } from './format.ts';
-import { type Output, printable, type Style } from './output.ts';
+import type { Output, Style } from './output.ts';
 
 const STYLES: Readonly<Record<ToolRunDocument['status'], Style>> = {
   ok: 'green',
@@ -19,13 +19,18 @@ export function statusText(status: ToolRunDocument['status'], output: Output): s
   return output.style(STYLES[status], status);
 }
 
+/** Text of callers and tools on one line of a terminal: nothing in it hides, moves or colours. */
+export function oneLine(text: string): string {
+  return visible(text.replaceAll(/[\n\t]/g, ' '));
+}
+
 /** What a tool gave, for a terminal: texts as they are (controls made visible), the other blocks by what they are. */
 export function outputText(output: ToolOutput): string {
   return output.content
     .map((block) => {
       if (block.type === 'text' && typeof block['text'] === 'string') return visible(block['text'], true);
-      const about = typeof block['mimeType'] === 'string' ? ` ${printable(block['mimeType'])}` : '';
-      return `[${printable(block.type)}${about}]`;
+      const about = typeof block['mimeType'] === 'string' ? ` ${oneLine(block['mimeType'])}` : '';
+      return `[${oneLine(block.type)}${about}]`;
     })
     .join('\n');
 }
@@ -36,11 +41,11 @@ export function toolRunLine(run: ToolRunDocument, output: Output): string[] {
   return [
     run.tool_run_id,
     statusText(run.status, output),
-    printable(run.tool),
-    printable(run.principal),
-    cut(printable(JSON.stringify(run.arguments)), 60),
+    oneLine(run.tool),
+    oneLine(run.principal),
+    cut(oneLine(JSON.stringify(run.arguments)), 60),
     run.latency_ms === null ? '' : duration(run.latency_ms),
-    printable(cut(why, 80)),
+    oneLine(cut(why, 80)),
   ];
 }
 
@@ -49,10 +54,10 @@ export function toolRunText(run: ToolRunDocument, output: Output): string {
   const row = (name: string, value: string | number | null) =>
     value === null || value === '' ? [] : [`  ${name.padEnd(11)} ${value}`];
   return [
-    `${output.style('bold', printable(run.tool))}  ${statusText(run.status, output)}${run.reason === null ? '' : ` (${run.reason})`}`,
+    `${output.style('bold', oneLine(run.tool))}  ${statusText(run.status, output)}${run.reason === null ? '' : ` (${run.reason})`}`,
     ...row('tool run', run.tool_run_id),
-    ...row('caller', `${printable(run.principal)} by ${run.surface}`),
-    ...row('arguments', printable(JSON.stringify(run.arguments))),
+    ...row('caller', `${oneLine(run.principal)} by ${run.surface}`),
+    ...row('arguments', oneLine(JSON.stringify(run.arguments))),
     ...row(
       'decision',
       run.decision === null
@@ -71,7 +76,7 @@ export function toolRunText(run: ToolRunDocument, output: Output): string {
         ? null
         : `${run.finished_at}${run.latency_ms === null ? '' : `, ${duration(run.latency_ms)}`}`,
     ),
-    ...row('error', run.error === null ? null : `${run.error.code}: ${printable(run.error.message ?? '')}`),
+    ...row('error', run.error === null ? null : `${run.error.code}: ${oneLine(run.error.message ?? '')}`),
     ...row('artifact', run.output_artifact),
     ...(run.output === null ? [] : ['', outputText(run.output as unknown as ToolOutput)]),
   ].join('\n');

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
 import type { GatewayApp } from '../gateway-app.ts';
 import type { CommandContext } from './context.ts';
-import { printable } from './output.ts';
+import { oneLine } from './tool-text.ts';
 
 /** Opens the project's store and gateway for one command, and closes both after it. */
 export async function withGateway(
@@ -12,7 +12,7 @@ export async function withGateway(
   const { openGatewayApp } = await import('../gateway-app.ts');
   await using gateway = await openGatewayApp(app, {
     environment: context.environment,
-    note: (text) => context.output.note(`proctor: ${printable(text.trimEnd())}`),
+    note: (text) => context.output.note(`proctor: ${oneLine(text.trimEnd())}`),
   });
   return await work(gateway, app);
 }

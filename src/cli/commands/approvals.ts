@@ -3,7 +3,7 @@ import type { ApprovalView } from '../../gateway/gateway.ts';
 import { settleLeftovers } from '../../gateway/keep.ts';
 import type { Command } from '../context.ts';
 import { cut, table } from '../format.ts';
-import { printable } from '../output.ts';
+import { oneLine } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
 
 interface ApprovalsOptions {
@@ -33,9 +33,9 @@ export const approvals: Command<ApprovalsOptions> = async (context, options) =>
           views.map(({ approval, run }) => [
             approval.approval_id,
             output.style(approval.status === 'pending' ? 'yellow' : 'dim', approval.status),
-            printable(`${run.source}.${run.name}`),
-            printable(run.principal),
-            cut(printable(run.arguments), 60),
+            oneLine(`${run.source}.${run.name}`),
+            oneLine(run.principal),
+            cut(oneLine(run.arguments), 60),
             left(approval.expires_at - app.clock.now(), approval.ended_at !== null),
           ]),
         ),
@@ -51,7 +51,7 @@ function left(ms: number, ended: boolean): string {
 /** All of an approval; the digest at the end is what `--seen` wants. */
 export function approvalText({ approval, preview, run }: ApprovalView): string {
   const document = approvalDocument({ approval, preview, run });
-  const by = document.decided_by === null ? '' : ` by ${printable(document.decided_by)} at ${document.decided_at}`;
+  const by = document.decided_by === null ? '' : ` by ${oneLine(document.decided_by)} at ${document.decided_at}`;
   return [
     `approval   ${approval.approval_id}  ${approval.status}${by}`,
     preview.text,

@@ -3,9 +3,8 @@ import { toolRunDocument } from '../../gateway/describe.ts';
 import type { ApprovalView } from '../../gateway/gateway.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
-import { printable } from '../output.ts';
 import { onInterrupt } from '../signals.ts';
-import { outputText, statusText } from '../tool-text.ts';
+import { oneLine, outputText, statusText } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
 import { approvalText } from './approvals.ts';
 
@@ -43,7 +42,7 @@ export const approve: Command<AnswerOptions> = async (context, options) =>
     }
     output.result(result, outcome.output === null ? '' : outputText(outcome.output));
     output.note(
-      `${statusText(document.status, output)} ${printable(document.tool)} (${id})${document.error === null ? '' : `: ${printable(document.error.message ?? '')}`}`,
+      `${statusText(document.status, output)} ${oneLine(document.tool)} (${id})${document.error === null ? '' : `: ${oneLine(document.error.message ?? '')}`}`,
     );
     return document.status === 'ok' ? 0 : 1;
   });

@@ -9,10 +9,10 @@ import { explainPolicy, recordedFacts } from '../../core/policy/recorded.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
-import { printable } from '../output.ts';
 import { policyDiff } from '../policy-diff.ts';
 import { policyTests } from '../policy-tests.ts';
 import { STARTER_POLICY } from '../starter-policy.ts';
+import { oneLine } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
 
 /** What a `policy` action may be told. */
@@ -69,7 +69,7 @@ const check: Action = async (context, options) =>
     const against = known === null ? '' : `, checked against ${counted(known.length, 'tool')}`;
     output.result(
       document,
-      `${output.style('green', ' OK ')} ${printable(file)}: ${counted(rules.length, 'rule')}, ${counted(limits.length, 'limit')}${against}, digest ${policy.digest.slice(0, 12)}`,
+      `${output.style('green', ' OK ')} ${oneLine(file)}: ${counted(rules.length, 'rule')}, ${counted(limits.length, 'limit')}${against}, digest ${policy.digest.slice(0, 12)}`,
     );
     return 0;
   });
@@ -106,12 +106,12 @@ const explain: Action = async (context, options) =>
       rules,
     };
     const lines = [
-      `${output.style('bold', printable(document.tool))} ${printable(row.arguments)}`,
+      `${output.style('bold', oneLine(document.tool))} ${oneLine(row.arguments)}`,
       ...decisions.map(
         (one, index) =>
           `  ${index === 0 ? 'decided' : 'again  '} ${one.effect}${one.code === null ? '' : ` (${one.code})`}${one.rules.length > 0 ? ` by ${one.rules.join(', ')}` : ''}, policy ${one.policy_digest.slice(0, 12)}`,
       ),
-      ...(error?.message == null ? [] : [`  because ${printable(error.message)}`]),
+      ...(error?.message == null ? [] : [`  because ${oneLine(error.message)}`]),
       ...(rules.length === 0
         ? ['  no rule is about this tool']
         : [

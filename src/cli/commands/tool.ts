@@ -9,10 +9,9 @@ import type { Caller } from '../../gateway/ports.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
-import { printable } from '../output.ts';
 import { onInterrupt } from '../signals.ts';
 import { definitionsText, pinTools } from '../tool-pins.ts';
-import { outputText, statusText, toolRunLine, toolRunText } from '../tool-text.ts';
+import { oneLine, outputText, statusText, toolRunLine, toolRunText } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
 
 interface ToolOptions {
@@ -78,16 +77,16 @@ const ls: Action = async ({ output }, options, gateway, app) => {
       null,
       table(
         rows.map((row) => [
-          printable(row.tool),
+          oneLine(row.tool),
           output.style(row.state === 'callable' ? 'green' : 'yellow', row.state),
           row.risk,
-          printable(row.description.split('\n')[0] ?? '').slice(0, 90),
+          oneLine(row.description.split('\n')[0] ?? '').slice(0, 90),
         ]),
       ),
     );
   for (const { source, tool: name, message } of problems)
     output.note(
-      `${output.noteStyle('yellow', 'refused')} ${printable(name === null ? source : `${source}.${name}`)}: ${printable(message)}`,
+      `${output.noteStyle('yellow', 'refused')} ${oneLine(name === null ? source : `${source}.${name}`)}: ${oneLine(message)}`,
     );
   return problems.some((problem) => problem.tool === null) ? 3 : 0;
 };
@@ -128,7 +127,7 @@ const run: Action = async (context, options, gateway, app) => {
   if (last.type !== 'done') {
     output.result(
       document,
-      `${statusText(document.status, output)} ${printable(name)} waits for an answer\n  proctor approvals ${document.approval_id}   shows it\n  proctor approve ${document.approval_id}     lets it be carried out\n  proctor deny ${document.approval_id}        does not`,
+      `${statusText(document.status, output)} ${oneLine(name)} waits for an answer\n  proctor approvals ${document.approval_id}   shows it\n  proctor approve ${document.approval_id}     lets it be carried out\n  proctor deny ${document.approval_id}        does not`,
     );
     return interruption.exitCode() ?? 4;
   }
@@ -137,7 +136,7 @@ const run: Action = async (context, options, gateway, app) => {
   else {
     output.result(document, last.output === null ? '' : outputText(last.output));
     output.note(
-      `${output.noteStyle('red', status)} ${printable(name)}: ${printable(error?.message ?? document.reason ?? '')} (${document.tool_run_id})`,
+      `${output.noteStyle('red', status)} ${oneLine(name)}: ${oneLine(error?.message ?? document.reason ?? '')} (${document.tool_run_id})`,
     );
   }
   return interruption.exitCode() ?? (status === 'ok' ? 0 : 1);
