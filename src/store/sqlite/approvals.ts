@@ -101,7 +101,7 @@ export function editToolRun(
   } as const;
   const whyNotNew = whyNot(next, begun.principal, given, tx.now);
   if (whyNotNew !== null) {
-    cancelToolRun(tx, begun.tool_run_id, 'not_an_approver', whyNotNew.message, by);
+    cancelToolRun(tx, begun.tool_run_id, whyNotNew.code, whyNotNew.message, by);
     return { type: 'refused', code: whyNotNew.code, message: `the changed call is refused: ${whyNotNew.message}` };
   }
   const message = `${by} changed the arguments; the call went on as ${begun.tool_run_id}`;

@@ -9,6 +9,9 @@ export interface Numbered extends ToolRunRow {
   readonly stream: number;
 }
 
+/** The numbers and ids of a tool run. */
+export type ToolRunPlace = Pick<Numbered, 'stream' | 'run_id' | 'tool_run_no' | 'tool_run_id'>;
+
 /** The columns of a tool run as the contract has them, and where they come from. */
 export const TOOL_RUN = `t.tool_run_no, t.stream, t.tool_run_id, r.run_id, t.ordinal, t.attempt, t.source, t.name, t.definition_digest, t.arguments, t.arguments_digest,
 t.call_digest, t.principal, t.principal_kind, t.roles, t.agent, t.surface, t.risk, t.open_world, t.cost_micro_usd, t.request_id, t.trace_id, t.caused_by,
@@ -33,6 +36,16 @@ export function toolRunById(connection: Connection, toolRunId: string): Numbered
   return connection.get<Numbered>(`select ${TOOL_RUN} where t.tool_run_id = ?`, toolRunId) ?? null;
 }
 
+/** Where a tool run stands: all that its event needs. */
+export function toolRunPlace(connection: Connection, toolRunId: string): ToolRunPlace | null {
+  return (
+    connection.get<ToolRunPlace & Record<string, unknown>>(
+      'select t.tool_run_no, t.stream, t.tool_run_id, r.run_id from tool_run t left join run r on r.run_no = t.stream where t.tool_run_id = ?',
+      toolRunId,
+    ) ?? null
+  );
+}
+
 /** One approval by id. */
 export function approvalById(connection: Connection, approvalId: string): ApprovalRow | null {
   return connection.get<ApprovalRow>(`select ${APPROVAL} where a.approval_id = ?`, approvalId) ?? null;
@@ -44,12 +57,7 @@ export function approvalOf(connection: Connection, toolRunNo: number): ApprovalR
 }
 
 /** Tells of a tool run in its stream. */
-export function tell(
-  tx: Transaction,
-  run: Pick<Numbered, 'stream' | 'run_id' | 'tool_run_no' | 'tool_run_id'>,
-  type: string,
-  body: Readonly<Record<string, unknown>>,
-): void {
+export function tell(tx: Transaction, run: ToolRunPlace, type: string, body: Readonly<Record<string, unknown>>): void {
   const { stream, run_id, tool_run_no, tool_run_id } = run;
   tx.gatewayEvent({ stream, run_id, type, tool_run_no, tool_run_id, body: canonicalJson(body) });
 }

@@ -5,8 +5,9 @@ import { newId } from '../../lib/id.ts';
 import type { Keys } from './keys.ts';
 import { endApproval, refuse } from './tool-endings.ts';
 import { gatewayFacts, heldFence } from './tool-facts.ts';
+import { calledWith, insertToolRun, knownByKey } from './tool-insert.ts';
 import { chargeLimits } from './tool-limits.ts';
-import { approvalOf, type Numbered, plainToolRun, tell, toolRunById } from './tool-rows.ts';
+import { approvalOf, type Numbered, plainToolRun, tell, toolRunById, toolRunPlace } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Records a call and decides it, in one transaction: what is dispatched by it is committed before anything is done. */
@@ -18,22 +19,23 @@ export function beginToolRun(
 ): { run: ToolRunRow; created: boolean } {
   const known = knownByKey(tx, run);
   if (known !== null) return { run: plainToolRun(known), created: false };
-  insert(tx, keys, run);
-  const row = toolRunById(tx.connection, run.tool_run_id);
-  if (row === null) throw new Error('a tool run that was just inserted is not there');
-  tell(tx, row, 'tool_called', called(row));
+  const row = insertToolRun(tx, keys, run);
+  tell(tx, row, 'tool_called', calledWith(row));
   const decision = request.decide(gatewayFacts(tx, keys, row, request, run.fence));
   tell(tx, row, 'policy_decided', decided(decision));
-  tx.connection.run(
-    'update tool_run set decision = ?, policy_digest = ?, rules = ?, execute = ? where tool_run_no = ?',
-    decision.effect === 'error' ? null : decision.effect,
-    decision.policy_digest,
-    JSON.stringify(decision.rules),
-    decision.ask?.execute ?? null,
-    row.tool_run_no,
-  );
+  const columns = {
+    decision: decision.effect === 'error' ? null : decision.effect,
+    policy_digest: decision.policy_digest,
+    rules: JSON.stringify(decision.rules),
+    execute: decision.ask?.execute ?? null,
+  };
+  if (decision.effect === 'allow') {
+    // The way of nearly every call: decided and dispatched by one statement, and not read again.
+    dispatch(tx, keys, row, request, { ...columns, status: 'started' });
+    return { run: plainToolRun({ ...row, ...columns, dispatched_at: tx.now }), created: true };
+  }
+  update(tx, row, columns);
   if (decision.effect === 'ask') askFor(tx, row, decision);
-  else if (decision.effect === 'allow') dispatch(tx, keys, row, request, 'started');
   else refuse(tx, row, decision);
   return { run: plainToolRun(toolRunById(tx.connection, run.tool_run_id) ?? row), created: true };
 }
@@ -65,13 +67,13 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
     policy_digest: decision.policy_digest,
     by: approval.decided_by,
   });
-  dispatch(tx, keys, row, request, 'approved');
+  dispatch(tx, keys, row, request, { status: 'approved' });
   return true;
 }
 
 /** Ends a tool run that this session dispatched; what comes after its end is told and changes nothing. */
 export function finishToolRun(tx: Transaction, keys: Keys, end: ToolRunEnd): 'written' | 'late' {
-  const row = toolRunById(tx.connection, end.tool_run_id);
+  const row = toolRunPlace(tx.connection, end.tool_run_id);
   if (row === null) throw new ProctorError('not_found', `there is no tool run \`${end.tool_run_id}\` in this store`);
   const { status, reason, output_digest, output_artifact, latency_ms, output_bytes } = end;
   const error = end.error === null ? null : JSON.stringify(end.error);
@@ -166,69 +168,13 @@ and (s.ended_at is not null or s.session_id in (select value from json_each(?1))
   return lost.map(({ tool_run_id }) => tool_run_id);
 }
 
-function knownByKey(tx: Transaction, run: NewToolRun): Numbered | null {
-  if (run.idempotency_key === null) return null;
-  const found = tx.connection.get<{ tool_run_id: string; call_digest: string }>(
-    'select tool_run_id, call_digest from tool_run where principal = ? and idempotency_key = ?',
-    run.principal,
-    run.idempotency_key,
-  );
-  if (found === undefined) return null;
-  if (found.call_digest !== run.call_digest)
-    throw new ProctorError(
-      'idempotency_conflict',
-      `the idempotency key \`${run.idempotency_key}\` was used for another call (${found.tool_run_id}); use a new key for a new call`,
-    );
-  return toolRunById(tx.connection, found.tool_run_id);
-}
-
-function insert(tx: Transaction, keys: Keys, run: NewToolRun): void {
-  const { fence, roles, open_world, edited_from, ...plain } = run;
-  const columns = {
-    ...plain,
-    stream: fence === null ? 0 : keys.run(fence.run_id),
-    ordinal: fence?.ordinal ?? null,
-    attempt: fence?.attempt ?? null,
-    roles: JSON.stringify(roles),
-    open_world: open_world ? 1 : 0,
-    edited_from: edited_from === null ? null : (toolRunById(tx.connection, edited_from)?.tool_run_no ?? null),
-    created_at: tx.now,
-    status: 'started',
-  };
-  const names = Object.keys(columns);
+function update(tx: Transaction, row: Numbered, columns: Readonly<Record<string, string | number | null>>): void {
+  const set = Object.keys(columns).map((name) => `${name} = ?`);
   tx.connection.run(
-    `insert into tool_run (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
+    `update tool_run set ${set.join(', ')} where tool_run_no = ?`,
     ...Object.values(columns),
+    row.tool_run_no,
   );
-}
-
-/** What a call was made with, as its event tells it: every column but the arguments, which their digest stands for. */
-function called(row: Numbered): Record<string, unknown> {
-  const { source, name, run_id, ordinal, attempt, definition_digest, arguments_digest, call_digest } = row;
-  const { principal, principal_kind, agent, surface, risk, cost_micro_usd } = row;
-  const { request_id, trace_id, caused_by, idempotency_key, edited_from } = row;
-  return {
-    tool: `${source}.${name}`,
-    run_id,
-    ordinal,
-    attempt,
-    definition_digest,
-    arguments_digest,
-    call_digest,
-    principal,
-    principal_kind,
-    roles: JSON.parse(row.roles) as unknown,
-    agent,
-    surface,
-    risk,
-    open_world: row.open_world === 1,
-    cost_micro_usd,
-    request_id,
-    trace_id,
-    caused_by,
-    idempotency_key,
-    edited_from,
-  };
 }
 
 function decided({ effect, code, rules, policy_digest, ask }: GatewayDecision): Record<string, unknown> {
@@ -265,7 +211,7 @@ function dispatch(
   keys: Keys,
   row: Numbered,
   request: DecideRequest,
-  status: 'started' | 'approved',
+  columns: Readonly<Record<string, string | null>>,
 ): void {
   chargeLimits(tx, request.limits, row.cost_micro_usd);
   // A gateway that was silent so long that another took it for dead (a laptop that slept) lives if it makes a call; left as
@@ -275,12 +221,6 @@ function dispatch(
     tx.now,
     request.session_id,
   );
-  tx.connection.run(
-    'update tool_run set status = ?, session_no = ?, dispatched_at = ? where tool_run_no = ?',
-    status,
-    keys.session(request.session_id),
-    tx.now,
-    row.tool_run_no,
-  );
+  update(tx, row, { ...columns, session_no: keys.session(request.session_id), dispatched_at: tx.now });
   tell(tx, row, 'tool_dispatched', { session_id: request.session_id });
 }

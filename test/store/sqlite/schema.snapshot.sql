@@ -855,7 +855,7 @@ create trigger tool_run_once before update on tool_run when
   or (old.policy_digest is not null and (new.decision is not old.decision or new.policy_digest is not old.policy_digest
     or new.rules is not old.rules or new.execute is not old.execute))
   or (old.dispatched_at is null and new.dispatched_at is not null
-    and not (old.decision is 'allow' and new.status = 'started') and not (old.decision is 'ask' and new.status = 'approved'))
+    and not (new.decision is 'allow' and new.status = 'started') and not (new.decision is 'ask' and new.status = 'approved'))
   or (new.status = 'approved' and not exists (select 1 from approval where tool_run_no = old.tool_run_no and status = 'consumed')) begin
   select raise(abort, 'proctor: a tool run is decided and dispatched once, when it is allowed or its approval was used');
 end;
