@@ -114,7 +114,7 @@ export interface ToolSourceKind<Schema extends z.ZodType = z.ZodType> {
   readonly kind: string;
   readonly config: Schema;
   /** True when what it lists is the operator's own (code and documents of the project), so that its definitions need no approval. */
-  readonly own: boolean;
+  readonly own: boolean | ((config: z.output<Schema>) => boolean);
   open(context: ToolSourceContext<z.output<Schema>>): Promise<ToolSource>;
 }
 

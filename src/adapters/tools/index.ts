@@ -7,12 +7,14 @@ import { zodDiagnostics } from '../profiles/zod-diagnostics.ts';
 import { commandTools } from './command.ts';
 import { mcpTools } from './mcp.ts';
 import { moduleTools } from './module.ts';
+import { openapiTools } from './openapi.ts';
 
 /** The kinds of tool sources: a new one is one file and one line. */
 export const toolSourceKinds: readonly ToolSourceKind[] = [
   moduleTools as unknown as ToolSourceKind,
   commandTools as unknown as ToolSourceKind,
   mcpTools as unknown as ToolSourceKind,
+  openapiTools as unknown as ToolSourceKind,
 ];
 
 function kindOf(kind: string): ToolSourceKind | null {
@@ -54,6 +56,10 @@ export function sourceProblems(sources: Readonly<Record<string, ProjectSource>>,
   });
 }
 
+function isOwn({ own }: ToolSourceKind, config: unknown): boolean {
+  return typeof own === 'function' ? own(config) : own;
+}
+
 /** The sources of a project that has no problems. */
 export function declaredSources(
   sources: Readonly<Record<string, ProjectSource>>,
@@ -66,7 +72,7 @@ export function declaredSources(
     return {
       name,
       options: source,
-      own: source.pin === undefined ? kind.own : source.pin === 'own',
+      own: source.pin === undefined ? isOwn(kind, config) : source.pin === 'own',
       open: (changed) => kind.open({ ...context, name, config, changed, relay: source.relay }),
     };
   });
