@@ -1,6 +1,7 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander';
 import { ProctorError } from '../contract/problem.ts';
 import type { CommandContext, Command as Run } from './context.ts';
+import { gatewayCommands } from './gateway-commands.ts';
 import { collect, fraction, positive, runKey, share, whole } from './option-values.ts';
 import { openOutput, reportError } from './output.ts';
 import { VERSION } from './version.ts';
@@ -42,6 +43,15 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   }
 }
 
+/** Makes a command of the program. */
+export type MakeCommand = (usage: string, description: string) => Command;
+/** Gives a command its work, loaded when it is called; `names` are its positional arguments. */
+export type GiveWork = <Options>(
+  created: Command,
+  load: () => Promise<Run<Options>>,
+  names?: readonly string[],
+) => void;
+
 type Action = <Options>(load: () => Promise<Run<Options>>) => (settings: Options) => Promise<void>;
 
 function buildProgram(streams: OutputConfiguration, action: Action): Command {
@@ -54,7 +64,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     .configureOutput(streams) // before the commands, which take it over
     .exitOverride()
     .helpCommand(false);
-  const command = (usage: string, description: string) => {
+  const command: MakeCommand = (usage, description) => {
     const created = program
       .command(usage)
       .description(description)
@@ -200,63 +210,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     async () => (await import('./commands/webhooks.ts')).webhooks,
     ['action', 'profile'],
   );
-  on(
-    command(
-      'tool <action> [name]',
-      'ls, run, show, cancel, pin, disable, enable: the project’s tools, through the gateway',
-    )
-      .option('--args <json>', 'run: the arguments, as a JSON object')
-      .option('--arg <name=value>', 'run: one argument; may stand several times', collect)
-      .option('--args-file <file>', 'run: the arguments from a file')
-      .option('--wait <ms>', 'run: wait so long for an answer, where policy asks', whole, 0)
-      .option('--idempotency-key <key>', 'run: carry the call out at most once under this key', runKey)
-      .option('--reason <text>', 'cancel, disable, enable: why')
-      .option('--yes', 'pin: let these definitions be called')
-      .option('--runs', 'ls: recorded calls instead of tools')
-      .option('--run <run>', 'ls --runs: only of this run')
-      .option('--status <status>', 'ls --runs: only with this status')
-      .option('--limit <n>', 'ls --runs: at most so many', positive, 50),
-    async () => (await import('./commands/tool.ts')).tool,
-    ['action', 'name'],
-  );
-  on(
-    command('approvals [id]', 'the calls that wait for a person’s answer, or one of them in full')
-      .option('--all', 'those that are through, too')
-      .option('--limit <n>', 'at most so many', positive, 50),
-    async () => (await import('./commands/approvals.ts')).approvals,
-    ['id'],
-  );
-  on(
-    command('approve <id>', 'let a call be carried out, once, with exactly these arguments')
-      .option('--comment <text>', 'kept with the answer')
-      .option('--edit <json>', 'with these arguments instead, where policy lets you')
-      .option('--seen <digest>', 'of a long call: the digest at the end of what was shown'),
-    async () => (await import('./commands/approve.ts')).approve,
-    ['id'],
-  );
-  on(
-    command('deny <id>', 'do not let a call be carried out').option('--comment <text>', 'told to the caller'),
-    async () => (await import('./commands/approve.ts')).deny,
-    ['id'],
-  );
-  on(
-    command('mcp', 'be an MCP server whose tools are the project’s, gated: on the standard streams, or over HTTP')
-      .option('--http [port]', 'over HTTP on this machine, with approvals and tool runs beside; 4780 unless said')
-      .option('--as <principal>', 'the agent that calls, where no token says so', 'agent:mcp')
-      .option('--raw-source <source>', 'the tools of this source alone, under their own names')
-      .option('--hold-ms <ms>', 'how long a call that waits is kept open at a time', positive, 45_000)
-      .option('--open-to <address>', 'listen on this address of the machine instead of loopback'),
-    async () => (await import('./commands/mcp.ts')).mcp,
-  );
-  on(
-    command('policy <action> [first] [second]', 'check [FILE], test FILE, explain TOOL_RUN, diff OLD NEW, init [FILE]')
-      .option('--days <n>', 'diff: calls of the last so many days', positive, 30)
-      .option('--run <run>', 'diff: only calls of this run')
-      .option('--limit <n>', 'diff: show at most so many', positive, 50)
-      .option('--force', 'init: write over a file that exists'),
-    async () => (await import('./commands/policy.ts')).policy,
-    ['action', 'first', 'second'],
-  );
+  gatewayCommands(command, on);
   on(
     command('worker', 'join: work on runs of this store until stopped')
       .option('--run <run>', 'only this run, and end with it; may stand several times', collect)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { ProctorError } from '../contract/problem.ts';
 import type { ApprovalRow, DecideRequest, ToolRunRow } from '../contract/store.ts';
 import type { ToolOutput } from '../contract/tool.ts';
@@ -17,6 +18,8 @@ export type Leg =
 /** How long a caller waits, and what it wants to hear meanwhile. */
 export interface Patience {
   readonly hold_ms: number;
+  /** How long once the call is being made; unsaid: as long as before. Who cannot come back for an outcome has to wait for it. */
+  readonly running_ms?: number;
   readonly signal: AbortSignal;
   readonly listener?: Listener;
 }
@@ -31,7 +34,7 @@ export class Call {
   readonly caller: Caller;
   readonly #deps: GatewayDeps;
   readonly #catalogue: Catalogue;
-  readonly #conversation: Conversation;
+  readonly #conversation = new Conversation();
   readonly #stop = new AbortController();
   #row: ToolRunRow;
   #prepared: Prepared | null;
@@ -44,7 +47,6 @@ export class Call {
     this.caller = caller;
     this.#row = row;
     this.#prepared = prepared;
-    this.#conversation = new Conversation(relayedOf(prepared));
   }
 
   get tool_run_id(): string {
@@ -67,9 +69,11 @@ export class Call {
   }
 
   /** Follows the call until it has ended, a question is asked, the patience ends or the caller goes away. */
-  async next({ hold_ms, signal, listener }: Patience): Promise<Leg> {
-    const until = this.#deps.clock.monotonic() + hold_ms;
-    this.#conversation.listener = listener ?? null;
+  async next({ hold_ms, running_ms = hold_ms, signal, listener }: Patience): Promise<Leg> {
+    const started = this.#deps.clock.monotonic();
+    const leftNow = () =>
+      started + (this.#row.dispatched_at === null ? hold_ms : running_ms) - this.#deps.clock.monotonic();
+    this.#conversation.listen(listener ?? null);
     const gone = () => this.cancel('the caller went away');
     signal.addEventListener('abort', gone, { once: true });
     this.#waiters += 1;
@@ -79,24 +83,28 @@ export class Call {
         if (this.#row.finished_at !== null) return await this.#done(signal);
         const { questions } = this.#conversation;
         if (questions.length > 0) return { type: 'questions', run: this.#row, questions };
-        const left = until - this.#deps.clock.monotonic();
+        const left = leftNow();
         if (this.#execution !== null) await this.#whileRunning(Math.max(0, left), signal);
         else if (!signal.aborted && (await this.#mayRun())) this.#execute();
         else if (this.#row.finished_at === null && left > 0)
           await this.#pause(Math.min(left, this.#row.dispatched_at === null ? POLL_MS : ELSEWHERE_POLL_MS), signal);
-        if (signal.aborted || (this.#row.finished_at === null && this.#deps.clock.monotonic() >= until))
-          return await this.#waiting();
+        if (signal.aborted || (this.#row.finished_at === null && leftNow() <= 0)) return await this.#waiting();
       }
     } finally {
       this.#waiters -= 1;
       signal.removeEventListener('abort', gone);
-      if (this.#conversation.listener === listener) this.#conversation.listener = null;
+      this.#conversation.unlisten(listener);
     }
   }
 
   /** Answers a question of the tool. */
   answer(id: string, value: unknown): boolean {
     return this.#conversation.answer(id, value);
+  }
+
+  /** Hands in an answer before the question: the caller knows what the tool will ask. */
+  offer(id: string, value: unknown): void {
+    this.#conversation.offer(id, value);
   }
 
   /** Stops the call where this process carries it out. */
@@ -167,6 +175,8 @@ export class Call {
   async #run(): Promise<void> {
     const prepared = await this.#prepare();
     if (prepared.tool === null) throw new ProctorError('internal', 'a call of an unknown tool was dispatched');
+    this.#conversation.relay = prepared.tool.source.options.relay;
+    await setImmediate(); // who has made the call says first what it can answer and wants to hear
     const obligations = obligationsOf(prepared);
     const most = this.#most(prepared);
     using _watch = this.#watchForCancel();
@@ -237,13 +247,4 @@ export class Call {
       await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
     return { type: 'done', run: this.#row, output };
   }
-}
-
-function relayedOf(prepared: Prepared | null): string[] {
-  const methods = {
-    elicitation: 'elicitation/create',
-    sampling: 'sampling/createMessage',
-    roots: 'roots/list',
-  } as const;
-  return (prepared?.tool?.source.options.relay ?? []).map((name) => methods[name]);
 }

@@ -42,7 +42,11 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
       detail:
         live.length === 0
           ? 'none at work'
-          : live.map((session) => `${session.worker} on ${session.host} (pid ${session.pid})`).join(', '),
+          : live
+              .map(
+                ({ role, worker, host, pid }) => `${role === 'gateway' ? 'a gateway' : worker} on ${host} (pid ${pid})`,
+              )
+              .join(', '),
     });
     if (options.verify) {
       const violations = await app.store.invariants();

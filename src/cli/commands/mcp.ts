@@ -17,6 +17,7 @@ interface McpOptions {
   readonly rawSource?: string;
   readonly holdMs: number;
   readonly openTo?: string;
+  readonly anonymous?: boolean;
 }
 
 const DEFAULT_PORT = 4780;
@@ -29,6 +30,8 @@ export const mcp: Command<McpOptions> = async (context, options) =>
         'usage',
         `--as is \`${options.as}\`; it must be agent:NAME, for who speaks MCP is an agent`,
       );
+    if (options.anonymous && options.http === undefined)
+      throw new ProctorError('usage', '--anonymous is about callers over HTTP; give --http with it');
     if (options.rawSource !== undefined && !Object.hasOwn(gateway.loaded.project.tools, options.rawSource))
       throw new ProctorError('not_found', `there is no tool source \`${options.rawSource}\` in proctor.yaml`);
     const serving = {
@@ -63,7 +66,7 @@ async function overStdio({ output }: CommandContext, serving: Serving, caller: C
 
 async function overHttp(
   { output, environment }: CommandContext,
-  { http, openTo }: McpOptions,
+  { http, openTo, anonymous = false }: McpOptions,
   gateway: GatewayApp,
   app: App,
   serving: Serving,
@@ -83,8 +86,14 @@ async function overHttp(
   const file = path.join(privateFolder(app), 'agent-token');
   if (named.length === 0) tokens.add(await ownToken(file), () => local);
   const { hostname, port } = addressOf(http === true ? String(DEFAULT_PORT) : (http ?? ''), openTo);
+  if (anonymous && !isLoopback(hostname))
+    throw new ProctorError(
+      'usage',
+      `--anonymous lets anybody who reaches the server call tools, so it is for loopback only, and --open-to is \`${hostname}\``,
+    );
+  const { hosts, origins } = project.server;
   await using server = await listen(
-    { ...serving, tokens: tokens.find, hosts: project.server.hosts, origins: project.server.origins, anonymous: null },
+    { ...serving, tokens: tokens.find, hosts, origins, anonymous: anonymous ? local : null },
     { hostname, port },
   );
   using interruption = onInterrupt(output, () => undefined);
@@ -92,6 +101,10 @@ async function overHttp(
     named.length === 0
       ? `the token in ${path.relative(environment['PWD'] ?? '.', file) || file} (${local.principal.id})`
       : `the tokens of ${named.map(({ id }) => id).join(', ')}`;
+  if (anonymous)
+    output.note(
+      `${output.noteStyle('red', 'open')} every program of this machine may call tools as ${local.principal.id}, without a token (--anonymous)`,
+    );
   output.result(
     { url: `${server.url}/mcp`, api: `${server.url}/api`, pid: process.pid },
     `MCP at ${server.url}/mcp, approvals at ${server.url}/api/approvals, with ${whose}`,
@@ -104,6 +117,10 @@ function addressOf(text: string, openTo: string | undefined): { hostname: string
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new ProctorError('usage', `--http is \`${text}\`; it must be a port, 0 for a free one`);
   return { hostname: openTo ?? '127.0.0.1', port: Number(text) };
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 function privateFolder(app: App): string {

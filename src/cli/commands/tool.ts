@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { ToolRunFilter } from '../../contract/store.ts';
-import { toolRunDocument } from '../../gateway/describe.ts';
+import type { ToolRunFilter, ToolRunRow } from '../../contract/store.ts';
+import { gatewayEventDocument, toolRunDocument } from '../../gateway/describe.ts';
 import { shownOutput } from '../../gateway/output.ts';
 import type { Caller } from '../../gateway/ports.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
@@ -24,6 +24,7 @@ interface ToolOptions {
   readonly idempotencyKey?: string;
   readonly reason?: string;
   readonly runs?: boolean;
+  readonly events?: boolean;
   readonly run?: string;
   readonly status?: string;
   readonly limit: number;
@@ -149,10 +150,26 @@ const show: Action = async ({ output }, options, _gateway, app) => {
       'not_found',
       `there is no tool run \`${options.name}\`; \`proctor tool ls --runs\` lists them`,
     );
+  if (options.events === true) return await listEvents(output, row, app);
   const document = toolRunDocument(row, await shownOutput(row, 65_536, app.artifacts));
   output.result(document, toolRunText(document, output));
   return 0;
 };
+
+async function listEvents(output: CommandContext['output'], row: ToolRunRow, app: App): Promise<number> {
+  for (let after: number | null = null; ; ) {
+    const page: Awaited<ReturnType<App['store']['gatewayEvents']>> = await app.store.gatewayEvents(
+      { tool_run_id: row.tool_run_id },
+      { after, limit: 200 },
+    );
+    for (const event of page) {
+      const document = gatewayEventDocument(event, row);
+      output.line(document, `${document.at}  ${document.type.padEnd(20)}  ${output.style('dim', oneLine(event.body))}`);
+    }
+    after = page.at(-1)?.position ?? null;
+    if (after === null) return 0;
+  }
+}
 
 const cancel: Action = async ({ output }, options, gateway, app) => {
   const id = named(options, 'cancel TOOL_RUN');
