@@ -18,6 +18,8 @@ export interface Running extends AsyncDisposable {
   stdout(): string;
   stderr(): string;
   kill(signal: NodeJS.Signals): void;
+  /** Writes to its stdin. */
+  write(text: string): void;
   /** Waits until stdout or stderr holds a match; throws with what it said when it does not come or the process ends first. */
   says(stream: 'stdout' | 'stderr', pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
 }
@@ -109,6 +111,7 @@ function supervised(child: ChildProcess, group: boolean): Running {
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     kill: (signal) => void child.kill(signal),
+    write: (text) => void child.stdin?.write(text),
     says: (stream, pattern, withinMs = 30_000) =>
       eventually(`process ${child.pid} says ${pattern} on ${stream}`, withinMs, () => {
         const found = pattern.exec(output[stream]);
