@@ -30,6 +30,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'artifacts',
     'engine',
     'gateway',
+    'server',
     'core',
     'contract',
     'lib',
