@@ -1,5 +1,8 @@
 import { isMembers, type Members, Unusable } from './openapi-binding.ts';
 
+/** Keywords that no schema here is checked by; they stay as a remark. */
+export const REMARKS: ReadonlySet<string> = new Set(['$dynamicRef', '$recursiveRef']);
+
 /** Keywords whose value is a schema. */
 export const SCHEMAS: ReadonlySet<string> = new Set([
   'items',
@@ -46,7 +49,6 @@ const TEXTS: ReadonlySet<string> = new Set(['title', 'description', 'format', 'c
 const PLAIN: ReadonlySet<string> = new Set(['const', 'default', 'pattern', 'dependentRequired']);
 const FLAGS: ReadonlySet<string> = new Set(['uniqueItems', 'deprecated', 'readOnly', 'writeOnly']);
 const TYPES: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
-const ELSEWHERE: ReadonlySet<string> = new Set(['$dynamicRef', '$recursiveRef']);
 
 /**
  * What a keyword becomes: its value where it is one of JSON Schema's, undefined where it says nothing there (`xml`, `x-…`). A value that
@@ -58,17 +60,18 @@ export function keywordValue(key: string, value: unknown): unknown {
   };
   if (key === 'type') {
     const types: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return types.length > 0 && types.every((type) => TYPES.has(type as string)) ? value : wrong();
+    return types.length > 0 && types.every((type) => TYPES.has(type as string)) && new Set(types).size === types.length
+      ? value
+      : wrong();
   }
   if (key === 'required')
-    return Array.isArray(value) && value.every((name) => typeof name === 'string') ? value : undefined;
+    return Array.isArray(value) && value.every((name) => typeof name === 'string') ? [...new Set(value)] : undefined;
   if (key === 'enum' || key === 'examples') return Array.isArray(value) ? value : undefined;
   if (COUNTS.has(key)) return Number.isInteger(value) && (value as number) >= 0 ? value : wrong();
   if (NUMBERS.has(key))
     return Number.isFinite(value) && (key !== 'multipleOf' || (value as number) > 0) ? value : wrong();
   if (TEXTS.has(key)) return typeof value === 'string' ? value : undefined;
   if (FLAGS.has(key)) return typeof value === 'boolean' ? value : undefined;
-  if (ELSEWHERE.has(key)) return wrong();
   return PLAIN.has(key) ? value : undefined;
 }
 

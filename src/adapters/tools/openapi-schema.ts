@@ -1,7 +1,15 @@
 import { digestBytes } from '../../lib/canonical-json.ts';
 import { setOwn } from '../../lib/own-member.ts';
 import { isMembers, type Members, Unusable } from './openapi-binding.ts';
-import { keywordValue, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMAS, withNull, withoutFlags } from './openapi-keywords.ts';
+import {
+  keywordValue,
+  REMARKS,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  SCHEMAS,
+  withNull,
+  withoutFlags,
+} from './openapi-keywords.ts';
 import { localPointer, pointed } from './openapi-reference.ts';
 import type { OpenapiDocument } from './openapi-text.ts';
 
@@ -11,7 +19,7 @@ export interface Translated {
   readonly uses: ReadonlySet<string>;
 }
 
-/** Whether a pattern can be checked; one that cannot stays as a remark. */
+/** Whether a pattern can be checked; one that cannot is left to the server and stays as a remark. */
 export type PatternCheck = (pattern: string) => boolean;
 
 interface Definition extends Translated {
@@ -124,8 +132,9 @@ export class SchemaTranslator {
       if (SCHEMAS.has(key)) result[key] = this.#convert(value, uses);
       else if (SCHEMA_LISTS.has(key)) result[this.#keyOf(key, schema)] = this.#list(key, value, uses);
       else if (SCHEMA_MAPS.has(key)) result[key] = this.#map(key, value, uses);
-      else if (key === 'pattern' && !(typeof value === 'string' && this.#patterns(value)))
-        result['$comment'] = `not checked here: pattern ${JSON.stringify(value)}`;
+      else if (REMARKS.has(key) || (key === 'pattern' && !(typeof value === 'string' && this.#patterns(value))))
+        result['$comment'] = `not checked here: ${key} ${JSON.stringify(value)}`;
+      else if (key === 'enum' && Array.isArray(value) && value.length === 0) result['not'] = {};
       else if (key === 'example') result['examples'] ??= [value];
       else {
         const kept = keywordValue(key, value);

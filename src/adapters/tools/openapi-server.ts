@@ -11,7 +11,7 @@ export interface Whereabouts {
 
 /**
  * The base URL of the operations that the given lists of servers are about, the most specific list first. Nothing of a caller goes
- * into it; and a document from elsewhere names no host but its own, unless the operator wrote another.
+ * into it; and a document from elsewhere names no host but its own. Where the operator wrote a server, nothing goes to any other host.
  */
 export function baseUrl(servers: readonly unknown[], { document, server }: Whereabouts): string {
   const specific = servers.slice(0, -1).find(isList);
@@ -28,13 +28,12 @@ export function baseUrl(servers: readonly unknown[], { document, server }: Where
   if (fault !== null) throw new Unusable(`its server \`${text.slice(0, 120)}\` ${fault}`);
   if (url.search !== '' || url.hash !== '')
     throw new Unusable(`its server \`${text.slice(0, 120)}\` has a query or a fragment`);
-  if (base !== null && url.origin !== new URL(base).origin)
+  const away = base !== null && url.origin !== new URL(base).origin;
+  if (away && server === null)
     throw new Unusable(
-      server === null
-        ? `its server is \`${url.origin}\`, not where the document is from; write \`server: ${url.href}\` if that is meant`
-        : `it has a server of its own, \`${url.origin}\`, other than the \`server\` that is set`,
+      `its server is \`${url.origin}\`, not where the document is from; write \`server: ${url.href}\` if that is meant`,
     );
-  return url.href.replace(/\/+$/, '');
+  return (away && server !== null ? new URL(server) : url).href.replace(/\/+$/, '');
 }
 
 /** The URL of a server with its variables at their defaults. */

@@ -261,6 +261,14 @@ test.each([
     { type: 'string', default: { nullable: true }, enum: [{ $ref: 'x' }] },
     { type: 'string', default: { nullable: true }, enum: [{ $ref: 'x' }] },
   ],
+  [
+    { type: 'object', required: ['a', 'a'], $recursiveRef: '#' },
+    { type: 'object', required: ['a'], $comment: 'not checked here: $recursiveRef "#"' },
+  ],
+  [
+    { type: 'string', enum: [] },
+    { type: 'string', not: {} },
+  ],
 ])('3.0: %j is %j', async (schema, translated) => {
   expect(await value(schema)).toEqual(translated);
 });
@@ -289,7 +297,6 @@ test.each([
   [{ type: 'any' }, /`type` is `"any"`/],
   [{ type: 'string', maxLength: -1 }, /`maxLength` is `-1`/],
   [{ items: [{ type: 'string' }] }, /no object/],
-  [{ $dynamicRef: '#x' }, /\$dynamicRef/],
 ])('a schema %j is refused', async (schema, why) => {
   await expect(value(schema)).rejects.toThrow(why);
 });
@@ -445,11 +452,12 @@ test('the server: what the operator wrote, else the document’s; none but its o
     'https://api.example/other',
     'its server is `https://evil.example`, not where the document is from; write `server: https://evil.example/` if that is meant',
   ]);
+  // Whatever the document names: what the operator set is where everything goes.
   const own = await compiled(
-    { paths: { ...good, '/a': get('a', elsewhere) } },
-    { where: { document: null, server: 'https://api.example' } },
+    { paths: { '/a': get('a', elsewhere) } },
+    { where: { document: 'https://api.example/api.json', server: 'https://staging.example/x/' } },
   );
-  expect(own.refused[0]?.reason).toMatch(/a server of its own, `https:\/\/evil.example`, other than the `server`/);
+  expect(own.tools[0]?.operation.server).toBe('https://staging.example/x');
 });
 
 test('an answer is checked only where success is one schema of JSON', async () => {
