@@ -1,10 +1,12 @@
+import { ProctorError } from '../contract/problem.ts';
 import type { ToolRunEnd, ToolRunRow } from '../contract/store.ts';
-import type { ToolAnswer } from '../contract/tool.ts';
+import type { ToolAnswer, ToolConversation } from '../contract/tool.ts';
 import { linkedSignal } from '../lib/abort.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
 import type { Conversation } from './conversation.ts';
 import { keepOutput } from './output.ts';
 import type { GatewayDeps } from './ports.ts';
+import { redactedJson } from './redact-json.ts';
 import { resolveReferences } from './references.ts';
 
 /** What an invocation needs besides the gateway's own. */
@@ -58,8 +60,12 @@ export async function carryOut(deps: GatewayDeps, catalogue: Catalogue, call: In
       ? end('ok', null, columns)
       : end('error', { code: 'invalid_output', message: misfit }, columns);
   } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)) throw error;
-    return end('error', { code: 'invalid_output', message: `the output cannot be recorded: ${error.message}` });
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)
+      return end('error', { code: 'invalid_output', message: `the output cannot be recorded: ${message}` });
+    // It was carried out: an end that says so is better than none.
+    const lost = `the tool was called, but its output could not be kept: ${message}`;
+    return end('error', { code: 'output_not_kept', message: lost });
   }
 }
 
@@ -110,15 +116,30 @@ async function invoke(deps: GatewayDeps, catalogue: Catalogue, call: Invocation)
         timeout_ms,
         max_output_bytes: MOST_OUTPUT_BYTES,
         signal: limit.signal,
-        conversation,
+        conversation: discreet(conversation, deps.secrets),
       });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { type: 'error', code: 'tool_error', message, output: null, sent: true };
+      const code = ProctorError.is(error) ? error.code : 'tool_error';
+      return { type: 'error', code, message, output: null, sent: !ProctorError.is(error) };
     }
   })();
   const ended = await Promise.race([answer, overrun]);
   return ended.type === 'cancelled' ? { ...ended, message: reasonOf(call.signal) ?? ended.message } : ended;
+}
+
+/** What a tool tells and asks while it runs is handed on without secrets. */
+function discreet(inner: ToolConversation, secrets: GatewayDeps['secrets']): ToolConversation {
+  const { redact } = secrets;
+  const orNull = (text: string | null) => (text === null ? null : redact(text));
+  return {
+    get abilities() {
+      return inner.abilities;
+    },
+    progress: (progress, total, message) => inner.progress(progress, total, orNull(message)),
+    log: (level, data, logger) => inner.log(redact(level), redactedJson(data, secrets), orNull(logger)),
+    ask: (method, params, signal, name) => inner.ask(method, redactedJson(params, secrets), signal, name),
+  };
 }
 
 function reasonOf(signal: AbortSignal): string {
