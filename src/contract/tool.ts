@@ -60,12 +60,33 @@ export type ToolAnswer =
   | { readonly type: 'timeout'; readonly message: string }
   | { readonly type: 'cancelled'; readonly message: string };
 
+/** What the caller of a tool says that it can answer and wants to hear. */
+export interface CallerAbilities {
+  /** Capabilities of MCP clients that it declared: `elicitation`, `sampling`, `roots`. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The least severe log lines that it wants; null: none. */
+  readonly log_level: string | null;
+}
+
+/** A question that the caller cannot answer, for it has not declared the capability that it takes. */
+export class LackingCapability extends Error {
+  readonly capability: string;
+  constructor(capability: string, method: string) {
+    super(`the tool asks \`${method}\`, which its caller cannot answer: it has not declared \`${capability}\``);
+    this.capability = capability;
+  }
+}
+
 /** What a tool may tell or ask while it runs: progress, log lines, questions to the caller's person. */
 export interface ToolConversation {
+  readonly abilities: CallerAbilities;
   progress(progress: number, total: number | null, message: string | null): void;
   log(level: string, data: unknown, logger: string | null): void;
-  /** A request of an MCP server to its client (`elicitation/create`); rejects where the caller cannot answer. */
-  ask(method: string, params: unknown, signal: AbortSignal): Promise<unknown>;
+  /**
+   * A request of an MCP server to its client (`elicitation/create`), under the name that the server gave it, if it did; rejects where the
+   * caller cannot answer.
+   */
+  ask(method: string, params: unknown, signal: AbortSignal, name?: string): Promise<unknown>;
 }
 
 /** One invocation of a tool, with the arguments in their final form (secrets in place). */
@@ -81,11 +102,21 @@ export interface ToolInvocation {
   readonly conversation: ToolConversation;
 }
 
+/** How a person is led through a sign-in. */
+export interface SignIn {
+  /** Shows the page to sign in at. */
+  show(url: string): void;
+  readonly signal: AbortSignal;
+  readonly timeout_ms: number;
+}
+
 /** An opened tool source. Only the gateway calls `invokeTool` (an architecture test holds it to that). */
 export interface ToolSource {
   /** The tools now; throws a ProctorError when the source cannot be asked. */
   listTools(signal: AbortSignal): Promise<ListedTools>;
   invokeTool(invocation: ToolInvocation): Promise<ToolAnswer>;
+  /** Signs a person in, where the source has sign-ins: `not_needed` when it answers as it is. */
+  signIn?(how: SignIn): Promise<'signed_in' | 'not_needed'>;
   close(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { ERROR_CODES, ProctorError, problemOf } from '../contract/problem.ts';
 import type { Caller } from '../gateway/ports.ts';
 import { approvalRoutes } from './approval-routes.ts';
 import { bearerToken, type TokenBook } from './auth.ts';
-import { type McpServerOptions, mcpServerFactory } from './mcp-server.ts';
+import { type McpServerOptions, mcpServerFactory, schemaOfCalled } from './mcp-server.ts';
 import { LegacySessions } from './sessions.ts';
 import { toolRunRoutes } from './tool-run-routes.ts';
 
@@ -40,10 +40,15 @@ export function serverApp(options: ServerOptions): {
 } {
   const { gateway, tokens, anonymous } = options;
   const make = mcpServerFactory(options);
-  const modern = createMcpHandler(({ authInfo }) => make(callerIn(authInfo), 'modern'), {
-    legacy: 'reject',
-    maxRequestBodySize: MOST_BODY,
-  });
+  const modern = createMcpHandler(
+    async ({ authInfo, requestInfo }) => {
+      const caller = callerIn(authInfo);
+      const server = make(caller, 'modern');
+      if (requestInfo !== undefined) server.asked = await schemaOfCalled(options, caller, requestInfo);
+      return server;
+    },
+    { legacy: 'reject', maxRequestBodySize: MOST_BODY },
+  );
   const legacy = new LegacySessions(gateway.deps.clock, (caller) => make(caller, 'legacy'));
   const hosts = [...localhostAllowedHostnames(), ...options.hosts];
   const origins = [...localhostAllowedOrigins(), ...options.origins];
@@ -72,7 +77,14 @@ export function serverApp(options: ServerOptions): {
     context.header('cache-control', 'no-store');
     return await next();
   });
-  app.use('/api/*', bodyLimit({ maxSize: MOST_BODY }));
+  app.use(
+    '/api/*',
+    bodyLimit({
+      maxSize: MOST_BODY,
+      onError: (context) =>
+        context.json({ code: 'body_too_large', message: `a body has ${MOST_BODY} bytes at most` }, 413),
+    }),
+  );
   app.all('/mcp', async (context) => {
     const caller = context.get('caller');
     const authInfo = { token: '', clientId: caller.principal.id, scopes: [], extra: { caller } };

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type AuthInfo, type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { type AuthInfo, type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Caller } from '../gateway/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly server: Server;
+  readonly server: McpServer;
   readonly principal: string;
   seen: number;
 }
@@ -17,9 +17,9 @@ const MOST_SESSIONS = 1_000;
 export class LegacySessions {
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
-  readonly #make: (caller: Caller) => Server;
+  readonly #make: (caller: Caller) => McpServer;
 
-  constructor(clock: Clock, make: (caller: Caller) => Server) {
+  constructor(clock: Clock, make: (caller: Caller) => McpServer) {
     this.#clock = clock;
     this.#make = make;
   }

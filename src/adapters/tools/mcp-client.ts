@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import path from 'node:path';
 import type { Client, Transport } from '@modelcontextprotocol/client';
+import { ProctorError } from '../../contract/problem.ts';
 import type { ToolConversation } from '../../contract/tool.ts';
 import { commandEnvironment, findProgram } from '../transport/command-environment.ts';
 import { type GuardedFetch, openGuardedFetch } from '../transport/guarded-fetch.ts';
@@ -13,7 +14,7 @@ export interface McpConnectOptions {
   readonly config: McpConfig;
   readonly base_dir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Questions of the server that are handed to the caller. */
+  /** Capabilities whose questions are handed to the caller. */
   readonly relay: readonly string[];
   /** Credentials of a login, for servers over HTTP. */
   readonly auth: object | null;
@@ -26,6 +27,7 @@ export interface McpConnectOptions {
 /** One connection: the SDK's client, the raw tools of its last listing, and whose call is being made. */
 export interface McpConnection {
   readonly client: Client;
+  readonly relay: readonly string[];
   /** Takes the raw `tools` of the listing that was made since it was asked last. */
   takeRaw(): unknown[];
   /** The conversation of the call that a question of the server belongs to. */
@@ -37,7 +39,7 @@ export interface McpConnection {
 /** A line of a server, and an answer of one, is not longer than this. */
 const MOST_MESSAGE_BYTES = 20 * 1024 * 1024;
 const MOST_STDERR = 64 * 1024;
-const RELAYED = ['elicitation/create', 'sampling/createMessage', 'roots/list'] as const;
+const RELAYED = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' } as const;
 
 /** Connects to a server; `source_unavailable` when it cannot be. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
@@ -61,7 +63,8 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   const calls = new AsyncLocalStorage<ToolConversation>();
   const active = new Set<ToolConversation>();
   const conversation = () => calls.getStore() ?? (active.size === 1 ? [...active][0] : undefined);
-  for (const method of RELAYED.filter((one) => relay.includes(one))) {
+  for (const [capability, method] of Object.entries(RELAYED)) {
+    if (!relay.includes(capability)) continue;
     client.setRequestHandler(
       method,
       async (request: { params?: unknown }, context: { mcpReq: { signal: AbortSignal } }) => {
@@ -74,7 +77,8 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   client.setNotificationHandler(
     'notifications/message',
     ({ params }: { params: { level: string; data?: unknown; logger?: string | undefined } }) => {
-      for (const one of active) one.log(params.level, params.data, params.logger ?? null);
+      // Of several calls at once it cannot always be told whose line it is: nobody hears those of another's.
+      conversation()?.log(params.level, params.data, params.logger ?? null);
     },
   );
   const { transport, close } = await openTransport(options);
@@ -82,6 +86,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     await client.connect(transport, { timeout: config.connect_timeout_ms });
   } catch (error) {
     await close();
+    if (ProctorError.is(error)) throw error;
     throw unavailable(
       name,
       `does not answer as an MCP server: ${error instanceof Error ? error.message : String(error)}`,
@@ -94,6 +99,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   tap(transport, (tools) => raw.push(...tools));
   return {
     client,
+    relay,
     calls,
     active,
     takeRaw: () => {
@@ -111,9 +117,9 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
 
 function capabilities(relay: readonly string[]) {
   return {
-    ...(relay.includes('elicitation/create') ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
-    ...(relay.includes('sampling/createMessage') ? { sampling: {} } : {}),
-    ...(relay.includes('roots/list') ? { roots: {} } : {}),
+    ...(relay.includes('elicitation') ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+    ...(relay.includes('sampling') ? { sampling: {} } : {}),
+    ...(relay.includes('roots') ? { roots: {} } : {}),
   };
 }
 
@@ -128,21 +134,12 @@ function tap(transport: Transport, found: (tools: readonly unknown[]) => void): 
 }
 
 async function openTransport(options: McpConnectOptions): Promise<{ transport: Transport; close(): Promise<void> }> {
-  const { name, config, resolve } = options;
+  const { config, resolve } = options;
   if (config.command !== undefined)
     return { transport: await stdio(options, config.command), close: async () => undefined };
   const url = new URL(resolve(config.url ?? ''));
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-  let guarded: GuardedFetch;
-  try {
-    guarded = await openGuardedFetch({
-      authored_host: url.hostname,
-      private_addresses: config.private_addresses,
-      max_body_bytes: MOST_MESSAGE_BYTES,
-    });
-  } catch (error) {
-    throw unavailable(name, `cannot be reached: ${String(error)}`, error);
-  }
+  const guarded = await guardedFetchOf(config, url);
   const headers = Object.fromEntries(Object.entries(config.headers).map(([key, value]) => [key, resolve(value)]));
   const transport = new StreamableHTTPClientTransport(url, {
     fetch: guarded.fetch,
@@ -150,6 +147,15 @@ async function openTransport(options: McpConnectOptions): Promise<{ transport: T
     ...(options.auth === null ? {} : { authProvider: options.auth as never }),
   });
   return { transport, close: () => guarded.close() };
+}
+
+/** The fetch for everything that is asked on behalf of a server over HTTP, its authorization servers too. */
+export async function guardedFetchOf({ private_addresses }: McpConfig, url: URL): Promise<GuardedFetch> {
+  return await openGuardedFetch({
+    authored_host: url.hostname,
+    private_addresses,
+    max_body_bytes: MOST_MESSAGE_BYTES,
+  });
 }
 
 async function stdio(

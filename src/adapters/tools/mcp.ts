@@ -1,16 +1,11 @@
 import { ProctorError } from '../../contract/problem.ts';
-import {
-  type ContentBlock,
-  type ToolAnswer,
-  type ToolInvocation,
-  type ToolOutput,
-  type ToolSourceKind,
-  toolFailure,
-} from '../../contract/tool.ts';
+import { type JsonSchema, type ToolSource, type ToolSourceKind, toolFailure } from '../../contract/tool.ts';
 import { describedTools, unavailable } from './described.ts';
+import { callMcp } from './mcp-call.ts';
 import { connectMcp, type McpConnection } from './mcp-client.ts';
 import { mcpConfigSchema } from './mcp-config.ts';
 import { loginProvider } from './mcp-login.ts';
+import { signInToMcp } from './mcp-sign-in.ts';
 
 const LIST_MS = 30_000;
 
@@ -21,15 +16,13 @@ export const mcpTools: ToolSourceKind<typeof mcpConfigSchema> = {
   own: false,
   async open(context) {
     const { name, config, private_dir, resolve } = context;
+    const login = config.oauth === undefined ? null : { name, private_dir, resolve, settings: config.oauth };
     let connection: Promise<McpConnection> | null = null;
-    const auth =
-      config.oauth === undefined ? null : loginProvider({ name, private_dir, settings: config.oauth, resolve });
     const connected = () => {
       if (connection === null) {
         const opening = connectMcp({
           ...context,
-          relay: context.relay.map((one) => METHODS[one]),
-          auth,
+          auth: login === null ? null : loginProvider(login, null),
           closed: () => {
             if (connection === opening) connection = null;
           },
@@ -41,15 +34,17 @@ export const mcpTools: ToolSourceKind<typeof mcpConfigSchema> = {
       }
       return connection;
     };
-    /** A server that asks its caller's person cannot say which call it means, so it gets one call at a time. */
+    /** What the last listing says of the arguments: some of them stand in headers too. */
+    const schemas = new Map<string, JsonSchema>();
+    /** A server of the older era that asks cannot say which call it means, so it gets one call at a time. */
     let queue: Promise<unknown> = Promise.resolve();
-    const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-      if (context.relay.length === 0) return work();
+    const inTurn = <Value>({ client }: McpConnection, work: () => Promise<Value>): Promise<Value> => {
+      if (context.relay.length === 0 || client.getProtocolEra() === 'modern') return work();
       const next = queue.then(work, work);
       queue = next.catch(() => undefined);
       return next;
     };
-    return {
+    const source: ToolSource = {
       async listTools(signal) {
         const { client, takeRaw } = await connected();
         takeRaw();
@@ -61,8 +56,11 @@ export const mcpTools: ToolSourceKind<typeof mcpConfigSchema> = {
             cacheMode: 'refresh',
           });
           const names = new Set(tools.map((tool) => tool.name));
-          return describedTools(takeRaw().filter((raw) => names.has((raw as { name: string }).name)));
+          const listed = describedTools(takeRaw().filter((raw) => names.has((raw as { name: string }).name)));
+          for (const tool of listed.tools) schemas.set(tool.name, tool.input_schema);
+          return listed;
         } catch (error) {
+          if (ProctorError.is(error)) throw error;
           throw unavailable(
             name,
             `does not list its tools: ${error instanceof Error ? error.message : String(error)}`,
@@ -78,61 +76,19 @@ export const mcpTools: ToolSourceKind<typeof mcpConfigSchema> = {
           if (!ProctorError.is(error)) throw error;
           return toolFailure(error.code, error.message, { sent: false });
         }
-        return await inTurn(() => call(opened, invocation));
+        return await inTurn(opened, () => callMcp(opened, invocation, schemas.get(invocation.name) ?? null));
       },
       async close() {
         await (await connection)?.close();
       },
     };
+    if (login === null || config.url === undefined) return source;
+    return {
+      ...source,
+      signIn: async (how) =>
+        await signInToMcp({ ...login, config }, how, async () => {
+          await source.listTools(how.signal);
+        }),
+    };
   },
 };
-
-const METHODS = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' } as const;
-
-async function call({ client, calls, active }: McpConnection, invocation: ToolInvocation): Promise<ToolAnswer> {
-  const { name, arguments: input, idempotency_key, timeout_ms, signal, conversation, max_output_bytes } = invocation;
-  active.add(conversation);
-  try {
-    const result = await calls.run(conversation, () =>
-      client.callTool(
-        { name, arguments: { ...input }, _meta: { 'io.proctor/idempotency_key': idempotency_key } },
-        {
-          signal,
-          timeout: timeout_ms,
-          maxTotalTimeout: timeout_ms,
-          resetTimeoutOnProgress: true,
-          onprogress: ({ progress, total, message }) => conversation.progress(progress, total ?? null, message ?? null),
-        },
-      ),
-    );
-    const output: ToolOutput = {
-      content: result.content as unknown as readonly ContentBlock[],
-      structured: result.structuredContent ?? null,
-    };
-    const bytes = Buffer.byteLength(JSON.stringify(output));
-    if (bytes > max_output_bytes)
-      return toolFailure('oversize_output', `the answer has ${bytes} bytes; the most is ${max_output_bytes}`);
-    return result.isError === true ? toolFailure('tool_error', textOf(output), { output }) : { type: 'ok', output };
-  } catch (error) {
-    return failureOf(error, invocation);
-  } finally {
-    active.delete(conversation);
-  }
-}
-
-function textOf({ content }: ToolOutput): string {
-  const text = content.flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : [])).join(' ');
-  return text === '' ? 'the tool says that it failed' : text.slice(0, 500);
-}
-
-function failureOf(error: unknown, { signal, timeout_ms }: ToolInvocation): ToolAnswer {
-  const message = error instanceof Error ? error.message : String(error);
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (code === 'REQUEST_TIMEOUT')
-    return { type: 'timeout', message: `the server gave no answer within ${timeout_ms} ms` };
-  if (signal.aborted) return { type: 'cancelled', message };
-  if (typeof code === 'number') return toolFailure('mcp_error', `the server answered with error ${code}: ${message}`);
-  if (code === 'CONNECTION_CLOSED')
-    return toolFailure('connection_lost', 'the server ended before it answered; the call may have been carried out');
-  return toolFailure('mcp_failed', message);
-}
