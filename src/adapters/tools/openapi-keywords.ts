@@ -75,7 +75,7 @@ export function keywordValue(key: string, value: unknown): unknown {
   return PLAIN.has(key) ? value : undefined;
 }
 
-/** A schema of 3.0 with `exclusiveMinimum: true` and its like as JSON Schema writes them. */
+/** A schema with the `exclusiveMinimum: true` of 3.0, which is found in documents of 3.1 too, as JSON Schema writes it. */
 export function withoutFlags(schema: Members): Members {
   const result: Record<string, unknown> = { ...schema };
   for (const [flag, bound] of [

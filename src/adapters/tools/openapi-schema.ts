@@ -122,13 +122,13 @@ export class SchemaTranslator {
       // In 3.0 what stands beside a reference says nothing; `nullable` is written there all the same, and meant.
       return schema['nullable'] === true ? withNull(reference) : reference;
     }
-    const members = this.#members(old ? withoutFlags(schema) : schema, uses);
+    const members = this.#members(schema, uses);
     return old && schema['nullable'] === true ? withNull(members) : members;
   }
 
   #members(schema: Members, uses: Set<string>): Record<string, unknown> {
     const result: Record<string, unknown> = {};
-    for (const [key, value] of Object.entries(schema)) {
+    for (const [key, value] of Object.entries(withoutFlags(schema))) {
       if (SCHEMAS.has(key)) result[key] = this.#convert(value, uses);
       else if (SCHEMA_LISTS.has(key)) result[this.#keyOf(key, schema)] = this.#list(key, value, uses);
       else if (SCHEMA_MAPS.has(key)) result[key] = this.#map(key, value, uses);

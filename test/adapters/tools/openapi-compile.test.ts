@@ -278,6 +278,7 @@ test('3.1: what stands beside a reference counts, and `nullable` says nothing', 
     $ref: '#/$defs/Named',
     minProperties: 1,
   });
+  expect(await value({ minimum: 0, exclusiveMinimum: true }, '3.1.0')).toEqual({ exclusiveMinimum: 0 });
   expect(await value({ type: ['string', 'null'], const: 'a', exclusiveMinimum: 3 }, '3.1.1')).toEqual({
     type: ['string', 'null'],
     const: 'a',
