@@ -1,6 +1,7 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { ContentBlock, ToolOutput } from '../contract/tool.ts';
-import { canonicalJson, digestText } from '../lib/canonical-json.ts';
+import { toolOutputDigest } from '../core/gateway.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
 import type { SecretKeeper } from './ports.ts';
 import { redactedCanonical } from './redact-json.ts';
 
@@ -27,7 +28,7 @@ export async function keepOutput(
   const said = canonicalJson({ content: output.content, structured: output.structured ?? null });
   const whole = redactedCanonical(said, secrets);
   const output_bytes = Buffer.byteLength(whole);
-  const output_digest = digestText('proctor/tool_output/1', whole);
+  const output_digest = toolOutputDigest(whole);
   const large = output_bytes > most || output_bytes > ROW_BYTES;
   const output_artifact = large ? await artifacts.put(whole) : null;
   const shown = cutOutput(JSON.parse(whole) as ToolOutput, output_bytes, most, output_artifact);
