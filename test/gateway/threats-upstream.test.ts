@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { allowAll, askAll, gatewayProject, hostile, pinAll, RECORDING } from '../support/gateway-project.ts';
+import {
+  allowAll,
+  askAll,
+  gatewayProject,
+  hostile,
+  pinAll,
+  RECORDING,
+  stallWatch,
+} from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
 
 const any = { type: 'object' };
@@ -303,18 +311,3 @@ describe(threat(17, 'output is bounded in size and time'), () => {
     expect(stall()).toBeLessThan(2_500);
   });
 });
-
-/** Watches how long the event loop is held at most. */
-function stallWatch(): () => number {
-  let last = performance.now();
-  let longest = 0;
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last - 5);
-    last = now;
-  }, 5);
-  return () => {
-    clearInterval(timer);
-    return Math.max(longest, performance.now() - last - 5);
-  };
-}

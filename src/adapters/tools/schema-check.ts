@@ -34,11 +34,14 @@ export function openSchemaCheck(): SchemaCheck & AsyncDisposable {
   };
   const never = new AbortController().signal;
   const ask = async (own: boolean, request: Readonly<Record<string, unknown>>): Promise<Answer> => {
+    let overdue = 0;
     for (let effort = 1; ; effort += 1) {
       const outcome = await (await host(own)).call(request, { signal: never, timeout_ms: BUDGET_MS });
       if (outcome.type === 'value') return outcome.value as Answer;
-      if (outcome.type === 'timeout') return { type: 'refused', message: `it was not decided within ${BUDGET_MS} ms` };
       if (outcome.type === 'error') return { type: 'refused', message: outcome.message };
+      // The budget is time by the clock: on a busy machine an ordinary check may miss it, but hardly twice.
+      if (outcome.type === 'timeout' && ++overdue === 2)
+        return { type: 'refused', message: `it was not decided within ${BUDGET_MS} ms` };
       if (effort === EFFORTS) return { type: 'refused', message: 'the thread that checks was lost' };
     }
   };
