@@ -19,6 +19,7 @@ export async function buildPackage(folder: string): Promise<string> {
       'src/adapters/transport/module-worker.ts',
       'src/adapters/tools/module-entry.ts',
       'src/adapters/tools/schema-entry.ts',
+      'src/adapters/tools/openapi-entry.ts',
       'src/cli/demo/agent.ts',
     ],
     onLog(level, log) {

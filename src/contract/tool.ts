@@ -92,6 +92,8 @@ export interface ToolConversation {
 /** One invocation of a tool, with the arguments in their final form (secrets in place). */
 export interface ToolInvocation {
   readonly name: string;
+  /** The definition that was decided on, as the source gave it: what it would give now may be another. */
+  readonly raw: unknown;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** The tool run's id: the same for every effort at the same call. */
   readonly idempotency_key: string;

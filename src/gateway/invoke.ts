@@ -111,6 +111,7 @@ async function invoke(deps: GatewayDeps, catalogue: Catalogue, call: Invocation)
       const source = await catalogue.source(tool.source);
       return await source.invokeTool({
         name: tool.definition.name,
+        raw: tool.definition.raw,
         arguments: resolveReferences(call.arguments, deps.secrets),
         idempotency_key: run.tool_run_id,
         timeout_ms,

@@ -19,12 +19,6 @@ export const openapiTools: ToolSourceKind<typeof openapiConfigSchema> = {
     const { config, resolve } = context;
     const document = openDocument(context);
     const clients = new Map<string, HttpClient>();
-    let tools: ReadonlyMap<string, OperationTool> | null = null;
-    const load = async (signal: AbortSignal) => {
-      const compiled = await document.load(signal);
-      tools = new Map(compiled.tools.map((tool) => [tool.name, tool]));
-      return compiled;
-    };
     const clientOf = (host: string) => {
       let client = clients.get(host);
       if (client === undefined) {
@@ -36,18 +30,17 @@ export const openapiTools: ToolSourceKind<typeof openapiConfigSchema> = {
     };
     return {
       async listTools(signal) {
-        const compiled = await load(signal);
+        const compiled = await document.load(signal);
         const { tools: listed, refused } = describedTools(compiled.tools);
         return { tools: listed, refused: [...refused, ...compiled.refused] };
       },
       async invokeTool(invocation) {
         let request: BuiltRequest;
-        let tool: OperationTool | undefined;
+        // The operation as it was decided on, whatever the document says by now.
+        const tool = invocation.raw as OperationTool | undefined;
+        if (tool?.operation === undefined)
+          return toolFailure('unknown_tool', `there is no operation \`${invocation.name}\``, { sent: false });
         try {
-          if (tools === null) await load(invocation.signal);
-          tool = tools?.get(invocation.name);
-          if (tool === undefined)
-            return toolFailure('unknown_tool', `there is no operation \`${invocation.name}\``, { sent: false });
           const operator = { headers: resolved(config.headers, resolve), query: resolved(config.query, resolve) };
           request = buildRequest(tool.operation, invocation.arguments, operator, invocation.idempotency_key);
         } catch (error) {

@@ -359,14 +359,13 @@ test.each([
   });
 });
 
-test('a file that cannot be used is told, and a call without it sends nothing', async () => {
+test('a file that cannot be used is told', async () => {
   await using folder = await temporaryFolder();
   await using gone = await openSource(folder.path, { document: 'gone.yaml' });
   await expect(gone.listTools(staying())).rejects.toMatchObject({
     code: 'source_unavailable',
     message: 'the tool source `api` has no document: `gone.yaml` cannot be read (ENOENT)',
   });
-  expect(await invoke(gone, 'a')).toMatchObject({ code: 'source_unavailable', sent: false });
   await writeFile(path.join(folder.path, 'latin.yaml'), Buffer.from('openapi: "3.0.0"\nx: \xfc\n', 'latin1'));
   await using latin = await openSource(folder.path, { document: 'latin.yaml' });
   await expect(latin.listTools(staying())).rejects.toThrow(/is not valid UTF-8/);

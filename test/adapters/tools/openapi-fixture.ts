@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { openapiTools } from '../../../src/adapters/tools/openapi.ts';
 import { openapiConfigSchema } from '../../../src/adapters/tools/openapi-config.ts';
 import { type CompileRequest, compile } from '../../../src/adapters/tools/openapi-entry.ts';
-import type { ToolAnswer, ToolInvocation, ToolSource } from '../../../src/contract/tool.ts';
+import type { ToolAnswer, ToolDefinition, ToolInvocation, ToolSource } from '../../../src/contract/tool.ts';
 import { Secrets } from '../../../src/lib/secrets.ts';
 
 /** One request as the API saw it. */
@@ -68,8 +68,20 @@ export async function openSource(
     note: (line) => process.stderr.write(line),
     changed: () => undefined,
   });
-  return { ...source, [Symbol.asyncDispose]: () => source.close() };
+  const opened = {
+    ...source,
+    listTools: async (signal: AbortSignal) => {
+      const listing = await source.listTools(signal);
+      lastListed.set(opened, listing.tools);
+      return listing;
+    },
+    [Symbol.asyncDispose]: () => source.close(),
+  };
+  return opened;
 }
+
+/** What a source listed last: the definitions that calls are decided on. */
+const lastListed = new WeakMap<ToolSource, readonly ToolDefinition[]>();
 
 /** Calls a tool of a source. */
 export async function invoke(
@@ -79,8 +91,10 @@ export async function invoke(
   more: Partial<ToolInvocation> = {},
 ): Promise<ToolAnswer> {
   const invoked = source['invokeTool'].bind(source);
+  const tools = lastListed.get(source) ?? (await source.listTools(staying())).tools;
   return await invoked({
     name,
+    raw: tools.find((tool) => tool.name === name)?.raw,
     arguments: input,
     idempotency_key: 'trn_1',
     timeout_ms: 5_000,
