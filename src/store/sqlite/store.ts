@@ -106,7 +106,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     holders: (id) => read(() => readers.holders(connection, keys, id)),
     sessions: (page) => read(() => sessions.sessions(connection, page)),
     liveSessions: (since) => read(() => sessions.liveSessions(connection, since)),
-    invariants: () => read(() => invariantViolations(connection)),
+    invariants: () => read(() => atOneMoment(db, () => invariantViolations(connection))),
     backup: async (target) => {
       // From a connection of its own: the writer's has transactions open while the copy runs, which ends it.
       const source = path === ':memory:' ? db : openDatabase(path);
@@ -123,6 +123,17 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       if (db.isOpen) db.close();
     },
   };
+}
+
+/** Several reads as of one moment: what others commit meanwhile is seen by all of them or by none. */
+function atOneMoment<T>(db: DatabaseSync, query: () => T): T {
+  if (db.isTransaction) return query();
+  db.exec('begin');
+  try {
+    return query();
+  } finally {
+    db.exec('commit');
+  }
 }
 
 /** Reads never wait for writers under WAL, but for a moment after a crash another process may hold the file to recover it. */
