@@ -1,0 +1,269 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createMCPClient } from '@ai-sdk/mcp';
+import { Experimental_StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, test } from 'vitest';
+import { eventually, proctor, startNode } from '../support/chaos-process.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { type McpServerProcess, startGateway } from './support.ts';
+
+/**
+ * Clients that others wrote call a gated tool, a person answers by `proctor approve` in another process, and the device proves how often
+ * it was told: the SDK's client in both eras and the AI SDK's, over HTTP and stdio, also with the server killed while they wait.
+ */
+const EXAMPLE = fileURLToPath(new URL('../../examples/assistant', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const TOOL = 'speaker__set_volume';
+const WITHIN_MS = 60_000;
+
+interface Result {
+  readonly isError?: boolean | undefined;
+  readonly structuredContent?: unknown;
+}
+
+/** A client as a host has it: made when it is needed, and made anew when its connection is lost. */
+interface HostClient extends AsyncDisposable {
+  call(volume: number): Promise<Result>;
+}
+type Connect = (where: {
+  readonly folder: string;
+  readonly url: string;
+  readonly token: string;
+}) => Promise<HostClient>;
+
+/** A client of the older era does not see that its server is gone: it finds out when its patience ends. */
+const PATIENCE_MS = { legacy: 10_000, auto: WITHIN_MS } as const;
+
+async function sdkClient(mode: 'legacy' | 'auto', transport: StreamableHTTPClientTransport | StdioClientTransport) {
+  const client = new Client({ name: 'host', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  const call = async (volume: number) =>
+    (await client.callTool({ name: TOOL, arguments: { volume } }, { timeout: PATIENCE_MS[mode] })) as Result;
+  return { call, [Symbol.asyncDispose]: () => client.close() };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const program = (folder: string) => ({
+  command: process.execPath,
+  args: ['--disable-warning=ExperimentalWarning', MAIN, 'mcp', '--hold-ms', '3000'],
+  cwd: folder,
+});
+
+const sdkOverHttp =
+  (mode: 'legacy' | 'auto'): Connect =>
+  async ({ url, token }) =>
+    await sdkClient(mode, new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: bearer(token) } }));
+const sdkOverStdio =
+  (mode: 'legacy' | 'auto'): Connect =>
+  async ({ folder }) =>
+    await sdkClient(mode, new StdioClientTransport({ ...program(folder), stderr: 'ignore' }));
+
+async function aiClient(
+  mode: 'legacy' | 'auto',
+  transport: Parameters<typeof createMCPClient>[0]['transport'],
+): Promise<HostClient> {
+  const client = await createMCPClient({ transport, protocolVersionDiscovery: mode === 'auto' });
+  const tools = await client.tools();
+  const call = async (volume: number) => {
+    const tool = tools[TOOL];
+    if (tool === undefined) throw new Error(`the AI SDK sees no ${TOOL}`);
+    const abortSignal = AbortSignal.timeout(PATIENCE_MS[mode]);
+    return (await tool.execute({ volume }, { toolCallId: 'call_1', messages: [], abortSignal } as never)) as Result;
+  };
+  return { call, [Symbol.asyncDispose]: () => client.close() };
+}
+
+const OVER_HTTP: readonly (readonly [string, Connect])[] = [
+  ['the SDK’s, 2026-07-28', sdkOverHttp('auto')],
+  ['the SDK’s, 2025-11-25', sdkOverHttp('legacy')],
+  ['the AI SDK’s, 2026-07-28', ({ url, token }) => aiClient('auto', { type: 'http', url, headers: bearer(token) })],
+  ['the AI SDK’s, 2025-11-25', ({ url, token }) => aiClient('legacy', { type: 'http', url, headers: bearer(token) })],
+];
+const OVER_STDIO: readonly (readonly [string, Connect])[] = [
+  ['the SDK’s, 2026-07-28', sdkOverStdio('auto')],
+  ['the SDK’s, 2025-11-25', sdkOverStdio('legacy')],
+  [
+    'the AI SDK’s',
+    ({ folder }) => aiClient('auto', new Experimental_StdioMCPTransport({ ...program(folder), stderr: 'ignore' })),
+  ],
+];
+
+/** The example with its device, and nothing else changed. */
+async function assistant() {
+  await using stack = new AsyncDisposableStack();
+  const { path: folder } = stack.use(await temporaryFolder());
+  await cp(EXAMPLE, folder, { recursive: true });
+  await mkdir(path.join(folder, '.proctor'));
+  const device = stack.use(startNode([path.join(EXAMPLE, 'speaker-device.ts'), '0'], { cwd: folder }));
+  const location = (await device.says('stdout', /speaker (\S+)/))[1] ?? '';
+  const file = path.join(folder, 'proctor.yaml');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/http:\/\/[^"]*description\.xml/, location));
+  const owned = stack.move();
+  return {
+    folder,
+    device,
+    /** The volumes that the device was set to, in order. */
+    volumes: () => [...device.stdout().matchAll(/^volume (\d+)$/gm)].map((line) => Number(line[1])),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const run = async (folder: string, ...args: readonly string[]) => await proctor([...args, '--json'], { cwd: folder });
+
+/** What waits for an answer now, as another process sees it. */
+async function waiting(folder: string): Promise<string[]> {
+  const { stdout, stderr, code } = await run(folder, 'approvals');
+  expect(code, stderr).toBe(0);
+  return stdout
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { approval_id: string }).approval_id]));
+}
+
+async function approve(folder: string): Promise<void> {
+  const id = await eventually('a call waits', WITHIN_MS, async () => (await waiting(folder))[0] ?? null);
+  const { code, stdout, stderr } = await run(folder, 'approve', id);
+  expect(code, stdout + stderr).toBe(0);
+}
+
+const isPending = ({ structuredContent }: Result) =>
+  (structuredContent as { status?: string } | undefined)?.status === 'approval_pending';
+
+/** As a host does: who is told that nothing is decided yet, or loses the connection, makes the identical call again. */
+async function untilAnswered(connect: () => Promise<HostClient>, volume: number): Promise<Result> {
+  const until = performance.now() + WITHIN_MS;
+  for (;;) {
+    try {
+      await using client = await connect();
+      for (;;) {
+        const result = await client.call(volume);
+        if (!isPending(result)) return result;
+      }
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await sleep(100); // its server is gone, for now
+    }
+  }
+}
+
+const token = async (folder: string) =>
+  (await readFile(path.join(folder, '.proctor', 'private', 'agent-token'), 'utf8')).trim();
+
+function toBeSet(result: Result, volume: number): void {
+  expect(result).toMatchObject({ structuredContent: { volume } });
+  expect(result.isError ?? false).toBe(false);
+}
+
+describe.concurrent('over HTTP', () => {
+  test.each(OVER_HTTP)(
+    '%s client waits for the answer of a person',
+    async (_, connect) => {
+      await using home = await assistant();
+      await using gateway = await startGateway(home.folder, '--hold-ms', '3000');
+      const where = { folder: home.folder, url: gateway.url, token: await token(home.folder) };
+
+      const [result] = await Promise.all([untilAnswered(() => connect(where), 25), approve(home.folder)]);
+
+      toBeSet(result, 25);
+      expect(home.volumes()).toEqual([25]);
+    },
+    90_000,
+  );
+
+  test.each(OVER_HTTP)(
+    '%s client gets the one call although the server is killed while it waits',
+    async (_, connect) => {
+      await using home = await assistant();
+      const first = await startGateway(home.folder, '--hold-ms', '30000');
+      const where = { folder: home.folder, url: first.url, token: await token(home.folder) };
+      const result = untilAnswered(() => connect(where), 25);
+      result.catch(() => undefined); // it is awaited below
+      await eventually('the call waits', WITHIN_MS, async () => (await waiting(home.folder))[0] ?? null);
+
+      await killed(first);
+      await approve(home.folder); // while there is no server
+      await using _second = await startGateway(home.folder, '--http', new URL(first.url).port, '--hold-ms', '30000');
+
+      toBeSet(await result, 25);
+      expect(home.volumes()).toEqual([25]);
+      expect(await toolRuns(home.folder)).toEqual(['ok']);
+    },
+    120_000,
+  );
+});
+
+test('a client of 2026-07-28 comes back by itself to the server that was started again', async () => {
+  await using home = await assistant();
+  const first = await startGateway(home.folder, '--hold-ms', '1000');
+  // As HTTP libraries do: a request that got no answer is sent again, and here that is the leg with what the server had sealed.
+  const again = async (input: string | URL, init?: RequestInit): Promise<Response> => {
+    for (let effort = 0; ; effort += 1) {
+      try {
+        return await fetch(input, init);
+      } catch (error) {
+        if (effort > 300 || init?.signal?.aborted === true) throw error;
+        await sleep(100);
+      }
+    }
+  };
+  const headers = bearer(await token(home.folder));
+  const transport = new StreamableHTTPClientTransport(new URL(first.url), { requestInit: { headers }, fetch: again });
+  await using client = await sdkClient('auto', transport);
+  const result = client.call(25);
+  result.catch(() => undefined); // it is awaited below
+  await eventually('the call waits', WITHIN_MS, async () => (await waiting(home.folder))[0] ?? null);
+  await sleep(1_500); // by now it carries what the first server sealed
+
+  await killed(first);
+  await using _second = await startGateway(home.folder, '--http', new URL(first.url).port, '--hold-ms', '3000');
+  await approve(home.folder);
+
+  toBeSet(await result, 25);
+  expect(home.volumes()).toEqual([25]);
+  expect(await toolRuns(home.folder)).toEqual(['ok']);
+}, 120_000);
+
+describe.concurrent('over stdio', () => {
+  test.each(OVER_STDIO)(
+    '%s client waits for the answer of a person',
+    async (_, connect) => {
+      await using home = await assistant();
+      const where = { folder: home.folder, url: '', token: '' };
+
+      const [result] = await Promise.all([untilAnswered(() => connect(where), 35), approve(home.folder)]);
+
+      toBeSet(result, 35);
+      expect(home.volumes()).toEqual([35]);
+    },
+    90_000,
+  );
+});
+
+test('who is denied is told so, and the device hears nothing', async () => {
+  await using home = await assistant();
+  await using gateway = await startGateway(home.folder, '--hold-ms', '3000');
+  const where = { folder: home.folder, url: gateway.url, token: await token(home.folder) };
+  const answer = async () => {
+    const id = await eventually('a call waits', WITHIN_MS, async () => (await waiting(home.folder))[0] ?? null);
+    await run(home.folder, 'deny', id, '--comment', 'it is night');
+  };
+
+  const [result] = await Promise.all([untilAnswered(() => sdkOverHttp('auto')(where), 25), answer()]);
+
+  expect(result).toMatchObject({ isError: true, structuredContent: { status: 'denied' } });
+  expect(home.volumes()).toEqual([]);
+}, 90_000);
+
+/** `kill -9`, as a machine that goes down. */
+async function killed({ process: { kill, exit } }: McpServerProcess): Promise<void> {
+  kill('SIGKILL');
+  await exit;
+}
+
+async function toolRuns(folder: string): Promise<string[]> {
+  const { stdout } = await run(folder, 'tool', 'ls', '--runs');
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { status: string }).status]));
+}
