@@ -6,7 +6,7 @@ export function gatewayCommands(command: MakeCommand, on: GiveWork): void {
   on(
     command(
       'tool <action> [name]',
-      'ls, run, show, cancel, pin, disable, enable: the project’s tools, through the gateway',
+      'ls, run, show, cancel, pin, login, disable, enable: the project’s tools, through the gateway',
     )
       .option('--args <json>', 'run: the arguments, as a JSON object')
       .option('--arg <name=value>', 'run: one argument; may stand several times', collect)

@@ -10,6 +10,7 @@ import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
 import { onInterrupt } from '../signals.ts';
+import { logIn } from '../tool-login.ts';
 import { definitionsText, pinTools } from '../tool-pins.ts';
 import { oneLine, outputText, statusText, toolRunLine, toolRunText } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -33,7 +34,7 @@ interface ToolOptions {
 
 type Action = (context: CommandContext, options: ToolOptions, gateway: GatewayApp, app: App) => Promise<number>;
 
-/** `proctor tool ls|run|show|cancel|pin|disable|enable`: the tools of the project, through the gateway. */
+/** `proctor tool ls|run|show|cancel|pin|login|disable|enable`: the tools of the project, through the gateway. */
 export const tool: Command<ToolOptions> = async (context, options) => {
   const action = ACTIONS[options.action];
   if (action === undefined)
@@ -208,6 +209,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   show,
   cancel,
   pin,
+  login: (context, options, gateway) => logIn(context, gateway, named(options, 'login SOURCE')),
   disable: switched(true),
   enable: switched(false),
 };
