@@ -110,11 +110,12 @@ export async function prepare(
     policy_problem,
     facts,
     known: tool !== null,
-    refusal: offered && !frozen
-      ? { code: 'definition_changed', message: `\`${request.tool}\` is not as it was when the run was planned` }
-      : problem === null
-        ? refusal
-        : { code: 'source_unavailable', message: problem },
+    refusal:
+      offered && !frozen
+        ? { code: 'definition_changed', message: `\`${request.tool}\` is not as it was when the run was planned` }
+        : problem === null
+          ? refusal
+          : { code: 'source_unavailable', message: problem },
     invalid,
     simulated: bound !== null,
   };
