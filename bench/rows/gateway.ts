@@ -19,11 +19,15 @@ export const gateway: Row = {
   title: 'one allowed call of a module tool after another, a policy of 500 rules, all triggers, synchronous=FULL',
   async measure({ folder, quick, note }) {
     const calls = quick ? 500 : 3_000;
-    const { times, commits, committing, tool } = await gatedCalls(folder, calls);
+    const { times, commits, committing, flushing, tool } = await gatedCalls(folder, calls);
     const beyond = times.map((total, index) => total - (committing[index] ?? 0));
-    note(`${calls} calls, ${shown(median(times))} ms each, of which ${shown(median(committing))} ms in commits`);
+    const beyondFlush = median(times.map((total, index) => total - (flushing[index] ?? 0)));
+    note(
+      `${calls} calls, ${shown(median(times))} ms each, of which ${shown(median(committing))} ms in transactions, ${shown(median(flushing))} ms of that in the flush`,
+    );
     const decisions = decisionTimes(quick ? 2_000 : 20_000);
-    const p50 = median(beyond);
+    const alone = median(tool); // the tool's own time is no cost of the gateway
+    const p50 = median(beyond) - alone;
     const decision = median(decisions);
     return {
       figures: [
@@ -35,10 +39,10 @@ export const gateway: Row = {
           met: commits <= 3,
         },
         {
-          figure: 'beyond its commits, p50',
+          figure: 'beyond its durable commits (BEGIN to COMMIT) and the tool, p50',
           bar: '≤ 0.5 ms',
           measured: `${shown(p50)} ms`,
-          beside: `p99 ${shown(percentile(beyond, 0.99))} ms; the tool alone ${shown(median(tool))} ms; commits ${shown(median(committing))} ms`,
+          beside: `p99 ${shown(percentile(beyond, 0.99) - alone)} ms; the tool alone ${shown(alone)} ms; commits ${shown(median(committing))} ms; all but the flush of COMMIT itself ${shown(beyondFlush)} ms`,
           met: p50 <= 0.5,
         },
         {
@@ -50,7 +54,14 @@ export const gateway: Row = {
         },
         told('calls a second, one after another', shown(1000 / median(times))),
       ],
-      details: { calls, times, committing, tool, decisions: { p50: decision, p99: percentile(decisions, 0.99) } },
+      details: {
+        calls,
+        times,
+        committing,
+        flushing,
+        tool,
+        decisions: { p50: decision, p99: percentile(decisions, 0.99) },
+      },
     };
   },
 };
@@ -81,16 +92,19 @@ async function gatedCalls(folder: string, calls: number) {
   for (let n = 0; n < WARM_UP; n += 1) await call(n);
   const times: number[] = [];
   const committing: number[] = [];
+  const flushing: number[] = [];
   const before = app.store.statistics.commits;
   for (let n = 0; n < calls; n += 1) {
     commits.taken = 0;
+    commits.flushing = 0;
     const started = performance.now();
     await call(n);
     times.push(performance.now() - started);
     committing.push(commits.taken);
+    flushing.push(commits.flushing);
   }
   const each = (app.store.statistics.commits - before) / calls;
-  return { times, commits: each, committing, tool: await toolAlone(folder, calls) };
+  return { times, commits: each, committing, flushing, tool: await toolAlone(folder, calls) };
 }
 
 /** The same tool in its thread without the gateway: what the gateway cannot take away. */
@@ -108,20 +122,24 @@ async function toolAlone(folder: string, calls: number): Promise<number[]> {
   return times;
 }
 
-/** Adds up the time that SQLite takes for COMMIT, which is the flush to the disk. */
-function timedCommits(): Disposable & { taken: number } {
+/** Adds up the time from BEGIN to the end of COMMIT, and that of COMMIT alone, which is the flush to the disk. */
+function timedCommits(): Disposable & { taken: number; flushing: number } {
   const { exec } = DatabaseSync.prototype;
+  let begun = 0;
   const timed = {
     taken: 0,
+    flushing: 0,
     [Symbol.dispose]: () => {
       DatabaseSync.prototype.exec = exec;
     },
   };
   DatabaseSync.prototype.exec = function (sql) {
-    if (sql !== 'commit') return exec.call(this, sql);
     const started = performance.now();
+    if (sql === 'begin immediate') begun = started;
     exec.call(this, sql);
-    timed.taken += performance.now() - started;
+    if (sql !== 'commit') return;
+    timed.taken += performance.now() - begun;
+    timed.flushing += performance.now() - started;
   };
   return timed;
 }

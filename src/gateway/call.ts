@@ -215,12 +215,15 @@ export class Call {
 
   async #whileRunning(left: number, signal: AbortSignal): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
+    let gone: () => void = () => undefined;
     const patience = new Promise<void>((resolve) => {
+      gone = resolve;
       timer = setTimeout(resolve, Math.min(left, 2_147_483_647));
+      signal.addEventListener('abort', gone, { once: true });
     });
-    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-    await Promise.race([this.#execution, patience, aborted, this.#conversation.whenAsked()]);
+    await Promise.race([this.#execution, patience, this.#conversation.whenAsked()]);
     clearTimeout(timer);
+    signal.removeEventListener('abort', gone); // a signal may live as long as its process
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
