@@ -49,7 +49,7 @@ export async function killTest(options: KillOptions): Promise<KillReportFigures>
   await using folder = await temporaryFolder('approval-kill');
   await writeProject(folder);
   await using app = await createApp({ cwd: folder.path, environment: { PATH: process.env['PATH'] ?? '' } });
-  const stage: Stage = { app, folder, idle: [], kills: 0, stream: new StreamAudit(app.store) };
+  const stage: Stage = { app, folder, actors: [], idle: [], kills: 0, stream: new StreamAudit(app.store) };
   const steps = STEPS.map(
     (step): StepFigures => ({
       step: step.name,
@@ -73,9 +73,10 @@ export async function killTest(options: KillOptions): Promise<KillReportFigures>
       const index = order[round] ?? 0;
       const step = STEPS[index] as Step;
       const figures = steps[index] as StepFigures;
-      const audit = await liveRound(stage, step, round, random).catch(
-        (error: unknown): RoundAudit => ({ effects: 0, unknown: false, lost: true, violations: [String(error)] }),
-      );
+      const audit = await liveRound(stage, step, round, random).catch(async (error: unknown): Promise<RoundAudit> => {
+        const effects = (await effectsOf(stage, round)).length;
+        return { effects, unknown: false, lost: true, violations: [`${error}; side effects: ${effects}`] };
+      });
       count(figures, audit);
       violations.push(...audit.violations.map((text) => `round ${round} (${step.name}): ${text}`));
       told?.(figures.rounds);
@@ -84,7 +85,7 @@ export async function killTest(options: KillOptions): Promise<KillReportFigures>
   try {
     await Promise.all(Array.from({ length: lanes }, lane));
   } finally {
-    for (const actor of stage.idle) await actor[Symbol.asyncDispose]();
+    for (const actor of stage.actors) await actor[Symbol.asyncDispose]();
   }
   if (violations.length > 0) folder.keep();
   const duration_ms = Math.round(performance.now() - started);
@@ -95,6 +96,8 @@ export async function killTest(options: KillOptions): Promise<KillReportFigures>
 interface Stage {
   readonly app: App;
   readonly folder: TemporaryFolder;
+  /** Every process that was started. */
+  readonly actors: Actor[];
   readonly idle: Actor[];
   kills: number;
   readonly stream: StreamAudit;
@@ -120,10 +123,14 @@ async function liveRound(stage: Stage, step: Step, round: number, random: () => 
     await buried(stage, caller);
     await reattached(stage, call);
   }
-  const effects = (await readFile(stage.folder.file('effects.txt'), 'utf8').catch(() => '')).split('\n');
-  const mine = effects.filter((line) => line.endsWith(` ${round}`));
   const rows = await stage.app.store.toolRuns({ principal }, { after: null, limit: 10 });
-  return await auditRound(stage.app.store, stage.stream, step, rows.toReversed(), mine);
+  return await auditRound(stage.app.store, stage.stream, step, rows.toReversed(), await effectsOf(stage, round));
+}
+
+/** The lines that the round's call left behind. */
+async function effectsOf({ folder }: Stage, round: number): Promise<string[]> {
+  const text = await readFile(folder.file('effects.txt'), 'utf8');
+  return text.split('\n').filter((line) => line.endsWith(` ${round}`));
 }
 
 /** An approver that dies at the grant; where nothing was granted, another one does it. */
@@ -178,7 +185,7 @@ interface Actor extends AsyncDisposable {
 }
 
 async function open(stage: Stage, fault: Step['fault']): Promise<Actor> {
-  const actor = stage.idle.pop() ?? newActor(stage.folder.path);
+  const actor = stage.idle.pop() ?? newActor(stage);
   actor.send({ op: 'open', fault });
   if ((await actor.says('ready')) === null) throw new Error(`it did not open: ${actor.process.stderr()}`);
   return actor;
@@ -198,10 +205,10 @@ async function buried(stage: Stage, actor: Actor): Promise<void> {
   stage.kills += 1;
 }
 
-function newActor(folder: string): Actor {
-  const running = startNode(['--disable-warning=ExperimentalWarning', PROCESS, folder], { cwd: tmpdir() });
+function newActor({ folder, actors }: Stage): Actor {
+  const running = startNode(['--disable-warning=ExperimentalWarning', PROCESS, folder.path], { cwd: tmpdir() });
   let read = 0;
-  return {
+  const actor: Actor = {
     process: running,
     send: (command) => running.write(`${JSON.stringify(command)}\n`),
     says: (type) =>
@@ -218,10 +225,13 @@ function newActor(folder: string): Actor {
       }).then((found) => (found.gone ? null : (found.report as never))),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
+  actors.push(actor);
+  return actor;
 }
 
 async function writeProject(folder: TemporaryFolder): Promise<void> {
   await mkdir(folder.file('.proctor'));
+  await writeFile(folder.file('effects.txt'), '');
   await writeFile(folder.file('tools.ts'), TOOLS);
   const principals = [{ id: 'human:operator', roles: ['operator'] }];
   const project = { version: 1, principals, tools: { own: { kind: 'module', path: 'tools.ts' } } };
