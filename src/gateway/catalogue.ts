@@ -1,6 +1,7 @@
 import { ProctorError } from '../contract/problem.ts';
 import type { DeclaredSource } from '../contract/project.ts';
 import type { ListedTools, RiskClass, ToolDefinition, ToolHints, ToolSource } from '../contract/tool.ts';
+import { untilAborted } from '../lib/abort.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { globMatches } from '../lib/glob.ts';
 import type { GatewayDeps } from './ports.ts';
@@ -37,6 +38,7 @@ interface SourceListing {
 }
 
 const FRESH_MS = 60_000;
+const LIST_MS = 60_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** The tools of the project: sources are opened when they are first asked, listed once a minute or when they say that they changed. */
@@ -53,7 +55,7 @@ export class Catalogue {
     const [name] = tool.split('.', 1);
     const source = this.#deps.sources.find((one) => one.name === name);
     if (source === undefined) return null;
-    const { tools } = await this.#listing(source, signal);
+    const { tools } = await untilAborted(this.#listing(source), signal);
     return tools.find((one) => one.tool === tool) ?? null;
   }
 
@@ -65,7 +67,7 @@ export class Catalogue {
     await Promise.all(
       this.#deps.sources.map(async (source) => {
         try {
-          const listing = await this.#listing(source, signal, fresh);
+          const listing = await untilAborted(this.#listing(source, fresh), signal);
           tools.push(...listing.tools);
           for (const { name, reason } of listing.refused)
             problems.push({ source: source.name, tool: redact(name), message: redact(reason) });
@@ -110,12 +112,13 @@ export class Catalogue {
     return opened;
   }
 
-  #listing(declared: DeclaredSource, signal: AbortSignal, fresh = false): Promise<SourceListing> {
+  #listing(declared: DeclaredSource, fresh = false): Promise<SourceListing> {
     const opened = this.#open(declared);
     const now = this.#deps.clock.monotonic();
     if (!fresh && opened.listed !== null && now - opened.listed.at < FRESH_MS) return opened.listed.tools;
     if (opened.asking !== null) return opened.asking;
-    const tools = this.#ask(declared, opened, signal);
+    // Who asks first may go away; others wait for the same listing.
+    const tools = this.#ask(declared, opened, AbortSignal.timeout(LIST_MS));
     const listed = { at: now, tools };
     opened.listed = listed;
     opened.asking = tools;

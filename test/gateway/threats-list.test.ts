@@ -23,6 +23,3 @@ test('what is left for the sandbox is these parts, and no others', () => {
     '#20 a secret leaves: a tool that was handed a secret sends it over the network or in a form of its own making',
   ]);
 });
-
-for (const { threat: number, part } of LEFT_FOR_THE_SANDBOX)
-  test.todo(threat(number, `${part} (left for the sandbox)`));
