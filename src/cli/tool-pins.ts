@@ -15,6 +15,23 @@ export interface PinChange {
   readonly differences: readonly { readonly member: string; readonly before: unknown; readonly now: unknown }[];
 }
 
+/** Refuses a name that is neither a source nor a tool that is there or was pinned: a switch with a slip in its name would stop nothing. */
+export async function assertScope({ gateway, loaded }: GatewayApp, app: App, scope: string): Promise<void> {
+  const [source = '', ...rest] = scope.split('.');
+  if (!Object.hasOwn(loaded.project.tools, source))
+    throw new ProctorError(
+      'not_found',
+      `there is no tool source \`${source}\`; without a name the whole gateway is meant`,
+    );
+  if (rest.length === 0 || (await app.store.pins(source)).some(({ name }) => name === rest.join('.'))) return;
+  const { tools } = await gateway.catalogue(new AbortController().signal, true);
+  if (!tools.some(({ tool }) => tool === scope))
+    throw new ProctorError(
+      'not_found',
+      `there is no tool \`${scope}\`; \`proctor tool ls\` lists them, and \`${source}\` alone means all of the source`,
+    );
+}
+
 /** Looks at the definitions of a source or a tool, and pins them as they are now when `yes`. */
 export async function pinTools(
   { gateway, loaded }: GatewayApp,

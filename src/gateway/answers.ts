@@ -89,18 +89,18 @@ export async function answerApproval(
     // What policy would allow as it is now still waits for this answer, so that the caller who waits carries it out.
     decide: (facts) => {
       const decided = request.decide({ ...facts, pending: 0 });
-      return decided.effect === 'allow' ? { ...decided, effect: 'ask', ask: termsOf(approval) } : decided;
+      return decided.effect === 'allow' ? { ...decided, effect: 'ask', ask: termsOf(approval, run) } : decided;
     },
   });
 }
 
-function termsOf(approval: ApprovalRow) {
+function termsOf(approval: ApprovalRow, run: ToolRunRow) {
   return {
     approvers: JSON.parse(approval.approvers) as string[][],
     expires_ms: Math.max(1, approval.expires_at - approval.requested_at),
     self_approval: approval.self_approval === 1,
     edit: approval.edit === 1,
-    execute: 'attended' as const,
+    execute: run.execute ?? ('attended' as const),
     reason: approval.reason,
   };
 }

@@ -22,6 +22,8 @@ export interface Patience {
   readonly running_ms?: number;
   readonly signal: AbortSignal;
   readonly listener?: Listener;
+  /** False: who follows is not the caller, for whom the outcome is kept; unsaid: true. */
+  readonly for_caller?: boolean;
 }
 
 const POLL_MS = 100;
@@ -69,7 +71,7 @@ export class Call {
   }
 
   /** Follows the call until it has ended, a question is asked, the patience ends or the caller goes away. */
-  async next({ hold_ms, running_ms = hold_ms, signal, listener }: Patience): Promise<Leg> {
+  async next({ hold_ms, running_ms = hold_ms, signal, listener, for_caller = true }: Patience): Promise<Leg> {
     const started = this.#deps.clock.monotonic();
     const leftNow = () =>
       started + (this.#row.dispatched_at === null ? hold_ms : running_ms) - this.#deps.clock.monotonic();
@@ -80,7 +82,7 @@ export class Call {
     try {
       for (;;) {
         if (this.#row.finished_at !== null && (await this.#followEdit())) continue;
-        if (this.#row.finished_at !== null) return await this.#done(signal);
+        if (this.#row.finished_at !== null) return await this.#done(for_caller && !signal.aborted);
         const { questions } = this.#conversation;
         if (questions.length > 0) return { type: 'questions', run: this.#row, questions };
         const left = leftNow();
@@ -88,7 +90,8 @@ export class Call {
         else if (!signal.aborted && (await this.#mayRun())) this.#execute();
         else if (this.#row.finished_at === null && left > 0)
           await this.#pause(Math.min(left, this.#row.dispatched_at === null ? POLL_MS : ELSEWHERE_POLL_MS), signal);
-        if (signal.aborted || (this.#row.finished_at === null && leftNow() <= 0)) return await this.#waiting();
+        if (signal.aborted || (this.#row.finished_at === null && leftNow() <= 0))
+          return await this.#waiting(for_caller);
       }
     } finally {
       this.#waiters -= 1;
@@ -234,8 +237,8 @@ export class Call {
     this.#row = (await this.#deps.store.toolRun(this.#row.tool_run_id)) ?? this.#row;
   }
 
-  async #waiting(): Promise<Leg> {
-    if (this.#row.finished_at !== null) return await this.#done(new AbortController().signal);
+  async #waiting(for_caller: boolean): Promise<Leg> {
+    if (this.#row.finished_at !== null) return await this.#done(for_caller);
     const { approval_id } = this.#row;
     return {
       type: 'pending',
@@ -244,9 +247,9 @@ export class Call {
     };
   }
 
-  async #done(signal: AbortSignal): Promise<Leg> {
+  async #done(delivers: boolean): Promise<Leg> {
     const output = await shownOutput(this.#row, this.#most(this.#prepared), this.#deps.artifacts);
-    if (this.#row.decision === 'ask' && this.#row.delivered_at === null && !signal.aborted)
+    if (this.#row.decision === 'ask' && this.#row.delivered_at === null && delivers)
       await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
     return { type: 'done', run: this.#row, output };
   }

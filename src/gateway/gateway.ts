@@ -76,8 +76,7 @@ export class Gateway {
   async attach(toolRunId: string, caller: Caller): Promise<Call> {
     await this.deps.opened();
     const row = await this.deps.store.toolRun(toolRunId);
-    const same = row !== null && row.principal === caller.principal.id && row.run_id === (caller.bound?.run_id ?? null);
-    if (row === null || !same || (caller.bound !== null && row.ordinal !== caller.bound.ordinal))
+    if (row === null || !isOf(row, caller))
       throw new ProctorError('not_found', `there is no tool run \`${toolRunId}\` of ${caller.principal.id}`);
     return this.#follow(caller, row, null);
   }
@@ -109,7 +108,7 @@ export class Gateway {
       await clock.sleep(CALLER_FIRST_MS); // who waits for it is first
       if ((await store.toolRun(row.tool_run_id))?.status !== 'approval_required') return;
       const call = await this.carryOn(row.tool_run_id);
-      await call.next({ hold_ms: UNATTENDED_MS, signal: new AbortController().signal });
+      await call.next({ hold_ms: UNATTENDED_MS, signal: new AbortController().signal, for_caller: false });
     } catch (error) {
       note(
         `${approval.tool_run_id} could not be carried on: ${error instanceof Error ? error.message : String(error)}`,
@@ -225,6 +224,11 @@ function mayAsk({ policy, facts }: Prepared): boolean {
     policy !== null &&
     (policy.document.default === 'ask' || policy.rulesFor(facts.tool).some(({ effect }) => effect === 'ask'))
   );
+}
+
+function isOf(row: ToolRunRow, { principal, bound }: Caller): boolean {
+  const where = [bound?.run_id ?? null, bound?.ordinal ?? null, bound?.attempt ?? null];
+  return row.principal === principal.id && [row.run_id, row.ordinal, row.attempt].every((at, i) => at === where[i]);
 }
 
 function canBeJoined(row: ToolRunRow): boolean {

@@ -84,7 +84,7 @@ export async function prepare(
     request_id: redact(request.request_id),
     trace_id: redact(request.trace_id),
     caused_by: redact(request.caused_by),
-    idempotency_key: redact(request.idempotency_key),
+    idempotency_key: keyOf(redact(request.idempotency_key), bound),
     edited_from: request.edited_from ?? null,
   };
   const frozen = bound === null || tool === null || bound.definitions.get(tool.tool) === tool.digest;
@@ -154,6 +154,11 @@ export function obligationsOf({ policy, facts }: Prepared): {
   if (policy === null || !policy.obliges) return { timeout_ms: null, max_output_bytes: null };
   const call: CallFacts = { ...facts, pinned: true, tainted: false };
   return decidePolicy(policy, call).obligations;
+}
+
+/** A key is of its caller; an examined agent is another caller in every attempt, so that no attempt gets the outcome of another's call. */
+function keyOf(key: string | null, bound: Caller['bound']): string | null {
+  return key === null || bound === null ? key : `${bound.run_id}/${bound.ordinal}/${bound.attempt}/${key}`;
 }
 
 /** A name fit to be recorded: whatever the caller sent, it stays short and shows what it is. */

@@ -77,6 +77,12 @@ export function serverApp(options: ServerOptions): {
     context.header('cache-control', 'no-store');
     return await next();
   });
+  app.use('/api/*', async (context, next) => {
+    const { principal, bound } = context.get('caller');
+    if (bound !== null)
+      throw new ProctorError('forbidden', `${principal.id} is examined here: an attempt calls its tools over MCP only`);
+    return await next();
+  });
   app.use(
     '/api/*',
     bodyLimit({

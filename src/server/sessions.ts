@@ -6,7 +6,8 @@ import type { Clock } from '../lib/clock.ts';
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
-  readonly principal: string;
+  /** Whose it is: the principal and, in an evaluation, the attempt. */
+  readonly owner: string;
   seen: number;
 }
 
@@ -29,8 +30,7 @@ export class LegacySessions {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return await this.#open(request, caller, authInfo);
     const session = this.#sessions.get(id);
-    if (session === undefined || session.principal !== caller.principal.id)
-      return rpcError(404, -32001, 'Session not found');
+    if (session === undefined || session.owner !== ownerOf(caller)) return rpcError(404, -32001, 'Session not found');
     session.seen = this.#clock.monotonic();
     return await session.transport.handleRequest(request, { authInfo });
   }
@@ -49,7 +49,7 @@ export class LegacySessions {
         this.#sessions.set(sessionId, {
           transport,
           server,
-          principal: caller.principal.id,
+          owner: ownerOf(caller),
           seen: this.#clock.monotonic(),
         });
       },
@@ -71,6 +71,10 @@ export class LegacySessions {
       void server.close();
     }
   }
+}
+
+function ownerOf({ principal, bound }: Caller): string {
+  return JSON.stringify([principal.id, bound?.run_id ?? null, bound?.ordinal ?? null, bound?.attempt ?? null]);
 }
 
 /** A JSON-RPC error without a request to answer. */

@@ -31,7 +31,7 @@ export const approve: Command<AnswerOptions> = async (context, options) =>
       );
     const answered = await answer(gateway, app.principal, view, 'approve', options);
     const id = answered.tool_run_id;
-    const outcome = answered.execute === 'on_approval' ? await carriedOut(context, gateway, id) : null;
+    const outcome = answered.execute === 'on_approval' ? await carriedOut(context, gateway, app.principal, id) : null;
     const row = outcome?.run ?? (await app.store.toolRun(id));
     if (row === null) throw new ProctorError('not_found', `there is no tool run \`${id}\``);
     const document = toolRunDocument(row, outcome?.type === 'done' ? outcome.output : null);
@@ -95,7 +95,7 @@ const CODES = {
 } as const;
 
 /** Leaves the call to the caller that waits, if there is one, and carries it out otherwise; who is first does it, once. */
-async function carriedOut({ output }: CommandContext, gateway: GatewayApp, toolRunId: string) {
+async function carriedOut({ output }: CommandContext, gateway: GatewayApp, principal: string, toolRunId: string) {
   using interruption = onInterrupt(output, () => undefined);
   const { store, clock } = gateway.gateway.deps;
   for (let waited = 0; waited < CALLER_FIRST_MS; waited += 100) {
@@ -103,7 +103,8 @@ async function carriedOut({ output }: CommandContext, gateway: GatewayApp, toolR
     if ((await store.toolRun(toolRunId))?.status !== 'approval_required') break;
   }
   const call = await gateway.gateway.carryOn(toolRunId);
-  return await call.next({ hold_ms: 2_147_000_000, signal: interruption.drain });
+  const for_caller = call.caller.principal.id === principal;
+  return await call.next({ hold_ms: 2_147_000_000, signal: interruption.drain, for_caller });
 }
 
 function seen({ preview }: ApprovalView, digest: string | undefined): boolean {

@@ -11,7 +11,7 @@ import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
 import { onInterrupt } from '../signals.ts';
 import { logIn } from '../tool-login.ts';
-import { definitionsText, pinTools } from '../tool-pins.ts';
+import { assertScope, definitionsText, pinTools } from '../tool-pins.ts';
 import { oneLine, outputText, statusText, toolRunLine, toolRunText } from '../tool-text.ts';
 import { withGateway } from '../with-gateway.ts';
 
@@ -44,6 +44,9 @@ export const tool: Command<ToolOptions> = async (context, options) => {
     );
   return await withGateway(context, (gateway, app) => action(context, options, gateway, app));
 };
+
+/** As long as a timer can be; the tool's own timeout ends its call. */
+const FOREVER_MS = 2_147_000_000;
 
 const never = () => new AbortController().signal;
 
@@ -118,14 +121,26 @@ const run: Action = async (context, options, gateway, app) => {
     interruption.drain,
   );
   const leg = await call.next({ hold_ms: 0, signal: interruption.drain });
-  const waiting = leg.type === 'pending' && leg.approval !== null ? leg.approval : null;
+  const waiting = leg.type === 'pending' && leg.run.status === 'approval_required' ? leg.approval : null;
   if (waiting !== null && options.wait > 0)
     output.note(`proctor: ${name} waits for an answer: proctor approve ${waiting.approval_id}`);
   const last =
     leg.type === 'done'
       ? leg
-      : await call.next({ hold_ms: waiting === null ? 2_147_000_000 : options.wait, signal: interruption.drain });
+      : await call.next({
+          hold_ms: waiting === null ? FOREVER_MS : options.wait,
+          running_ms: FOREVER_MS,
+          signal: interruption.drain,
+        });
   const document = toolRunDocument(last.run, last.type === 'done' ? last.output : null);
+  if (last.type !== 'done' && document.status !== 'approval_required') {
+    const id = document.tool_run_id;
+    output.result(
+      document,
+      `${statusText(document.status, output)} ${oneLine(name)} goes on\n  proctor tool show ${id}     how it ended\n  proctor tool cancel ${id}   stops it`,
+    );
+    return interruption.exitCode() ?? 1;
+  }
   if (last.type !== 'done') {
     output.result(
       document,
@@ -191,12 +206,7 @@ const switched =
   (off: boolean): Action =>
   async ({ output }, options, gateway, app) => {
     const scope = options.name ?? '*';
-    const sources = gateway.loaded.project.tools;
-    if (scope !== '*' && !Object.hasOwn(sources, scope.split('.')[0] ?? ''))
-      throw new ProctorError(
-        'not_found',
-        `there is no tool source \`${scope.split('.')[0]}\`; without a name the whole gateway is meant`,
-      );
+    if (scope !== '*') await assertScope(gateway, app, scope);
     await app.store.switchTool(scope, off, options.reason ?? 'by hand', app.principal);
     const what = scope === '*' ? 'the whole gateway' : `\`${scope}\``;
     output.result({ scope, off }, `${what} is switched ${off ? 'off: no call is made' : 'on'}`);
