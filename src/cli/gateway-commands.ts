@@ -15,6 +15,7 @@ export function gatewayCommands(command: MakeCommand, on: GiveWork): void {
       .option('--idempotency-key <key>', 'run: carry the call out at most once under this key', runKey)
       .option('--reason <text>', 'cancel, disable, enable: why')
       .option('--yes', 'pin: let these definitions be called')
+      .option('--seen <digest>', 'pin: only if these definitions are what this digest stood for when they were shown')
       .option('--runs', 'ls: recorded calls instead of tools')
       .option('--events', 'show: its events, a line each')
       .option('--run <run>', 'ls --runs: only of this run')

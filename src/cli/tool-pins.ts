@@ -2,6 +2,7 @@ import type { App } from '../app.ts';
 import { ProctorError } from '../contract/problem.ts';
 import { visible } from '../core/approval-preview.ts';
 import type { GatewayApp } from '../gateway-app.ts';
+import { digest } from '../lib/canonical-json.ts';
 import type { Output } from './output.ts';
 import { printable } from './output.ts';
 
@@ -32,12 +33,18 @@ export async function assertScope({ gateway, loaded }: GatewayApp, app: App, sco
     );
 }
 
-/** Looks at the definitions of a source or a tool, and pins them as they are now when `yes`. */
+/** Stands for what was shown: the definitions that are pinned only if they are still these. */
+export function digestOfChanges(changes: readonly PinChange[]): string {
+  const shown = changes.map(({ tool, definition_digest }) => [tool, definition_digest] as const);
+  return digest('proctor/shown_definitions/1', shown).slice(0, 16);
+}
+
+/** Looks at the definitions of a source or a tool, and pins them as they are now when `yes`; with `seen`, only if they are what that digest stood for. */
 export async function pinTools(
   { gateway, loaded }: GatewayApp,
   app: App,
   scope: string,
-  yes: boolean,
+  { yes, seen }: { readonly yes: boolean; readonly seen: string | undefined },
 ): Promise<PinChange[]> {
   const [source = ''] = scope.split('.', 1);
   if (!Object.hasOwn(loaded.project.tools, source))
@@ -59,14 +66,22 @@ export async function pinTools(
         ? []
         : compared(before === null ? {} : (JSON.parse(before) as object), definition.raw as object);
     changes.push({ tool, state, definition_digest: digest, pinned_digest: pinned, differences });
-    if (yes && state !== 'pinned') await app.store.pinTool(source, definition.name, digest, app.principal);
   }
   for (const [name, pinned] of pins) {
     const tool = `${source}.${name}`;
     if (pinned === null || tools.some((one) => one.tool === tool) || (scope !== source && scope !== tool)) continue;
     changes.push({ tool, state: 'gone', definition_digest: null, pinned_digest: pinned, differences: [] });
-    if (yes) await app.store.pinTool(source, name, null, app.principal);
   }
+  const digest = digestOfChanges(changes);
+  if (seen !== undefined && seen !== digest)
+    throw new ProctorError(
+      'illegal_transition',
+      `\`${scope}\` does not show what ${seen} stood for, but ${digest}; nothing was pinned: look at it again with \`proctor tool pin ${scope}\``,
+    );
+  if (yes)
+    for (const { tool, state, definition_digest } of changes)
+      if (state !== 'pinned')
+        await app.store.pinTool(source, tool.slice(source.length + 1), definition_digest, app.principal);
   return changes;
 }
 
@@ -92,7 +107,13 @@ export function definitionsText(changes: readonly PinChange[], output: Output, y
     ];
   });
   const open = changes.some((change) => change.state !== 'pinned');
-  return [...lines, ...(open && !yes ? ['', 'nothing is pinned yet; with --yes these definitions are'] : [])].join(
-    '\n',
-  );
+  return [
+    ...lines,
+    ...(open && !yes
+      ? [
+          '',
+          `nothing is pinned yet; with --yes --seen ${digestOfChanges(changes)} these definitions are, and no others`,
+        ]
+      : []),
+  ].join('\n');
 }

@@ -17,8 +17,8 @@ const request = JSON.parse(text);
 const url = process.env.PROCTOR_MCP_URL;
 const token = process.env.PROCTOR_MCP_TOKEN;
 let id = 0;
-async function rpc(method, params, bearer = token) {
-  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+async function rpc(method, { key, ...params }, bearer = token) {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {}, ...(key ? { 'io.proctor/idempotency_key': key } : {}) };
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: 'Bearer ' + bearer, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...(params.name ? { 'mcp-name': params.name } : {}) };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params: { ...params, _meta } }) });
   const body = await response.text();
@@ -33,6 +33,8 @@ for (const [name, args] of input.calls ?? []) {
   said.push(result.isError ? 'no: ' + result.structuredContent.code : 'yes');
 }
 if (input.other_token) said.push((await rpc('tools/list', {}, input.other_token)).status);
+if (input.api) said.push((await fetch(new URL('/api/tool_runs', url), { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer ' + token }, body: JSON.stringify({ tool: 'box.read', arguments: { text: 'a' } }) })).status);
+if (input.key) said.push((await rpc('tools/call', { name: 'box__read', arguments: { text: 'k' }, key: input.key })).result.isError ? 'no' : 'yes');
 if (input.keep) (await import('node:fs')).writeFileSync('kept', url + ' ' + token);
 console.log(JSON.stringify({ text: said.join(', '), tool_calls: input.claims ?? [], metadata: { echoed: input.echo ? token : '' } }));
 `;
@@ -76,6 +78,19 @@ const envelopeOf = (project: ToolProject, name: string): Envelope => {
 };
 
 describe('a run whose agent has gated tools', { timeout: 90_000 }, () => {
+  test('an attempt has no other door than its own, and no case gets the outcome of another under one key', async () => {
+    await using project = await gatedProject('{ operator: { default: deny } }', [
+      { id: 'api', input: { api: true }, expected: '403' },
+      { id: 'one', input: { key: 'same' }, expected: 'yes' },
+      { id: 'two', input: { key: 'same' }, expected: 'yes' },
+    ]);
+    expect((await proctor(project.path, ['run', 'profile.yaml', '--quiet'])).code).toBe(0);
+    expect((await readFile(path.join(project.path, 'done.log'), 'utf8')).trim().split('\n')).toEqual([
+      'read k',
+      'read k',
+    ]);
+  });
+
   test('sees the tools it is offered, calls them, is denied, and all of it stands in the envelope', async () => {
     await using project = await gatedProject(
       '{ operator: { default: deny, comment: the boss is out, script: [{ tools: box.write, arguments: { text: please }, answer: approve, delay_ms: 20 }] } }',

@@ -229,6 +229,10 @@ describe('proctor tool run', { timeout: 60_000 }, () => {
       await proctor(project.path, ['tool', 'enable', ...scope]);
       expect((await run(project, 'box.read', 'a')).code).toBe(0);
     }
+    for (const slip of ['box.raed', 'bx', 'box.*']) {
+      const refused = await project.json<ProblemDocument>(['tool', 'disable', slip]);
+      expect([slip, refused.code, refused.documents[0]?.code]).toEqual([slip, 2, 'not_found']);
+    }
   });
 
   test('a switch, and a stricter policy, hold for calls that were approved already', async () => {

@@ -204,6 +204,35 @@ test(threat(6, 'another caller neither joins the call nor finds it'), async () =
   expect(await calls(project)).toEqual([]);
 });
 
+test(threat(6, 'another attempt of the same agent finds nothing of the first'), async () => {
+  await using project = await asking();
+  const { run } = await project.call('own.act', {}, { as: 'agent:a' });
+  const first = { run_id: 'run_1', ordinal: 0, attempt: 1 };
+  for (const bound of [first, { ...first, attempt: 2 }, { ...first, ordinal: 1 }] as never[])
+    await expect(
+      project.gateway.gateway.attach(run.tool_run_id, { ...project.caller('agent:a'), bound }),
+    ).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test(
+  threat(3, 'what was carried out in the absence of its caller is handed to the caller, not done again'),
+  async () => {
+    await using project = await asking(askAll({ execute: 'on_approval' }));
+    const { run } = await project.call('own.act', { n: 1 }, { as: 'agent:a' });
+    const answered = await project.answer(run.approval_id ?? '');
+    if (answered.type === 'refused') throw new Error(answered.message);
+    await project.gateway.gateway.carryOnIfUnattended(answered.approval);
+    expect(await calls(project)).toHaveLength(1);
+
+    const fetched = await project.call('own.act', { n: 1 }, { as: 'agent:a' });
+
+    expect([fetched.run.tool_run_id, fetched.ended]).toEqual([run.tool_run_id, 'ok']);
+    expect(await calls(project)).toHaveLength(1);
+    const next = await project.call('own.act', { n: 1 }, { as: 'agent:a' });
+    expect([next.ended, next.run.tool_run_id === run.tool_run_id]).toEqual(['approval_required', false]);
+  },
+);
+
 test(
   threat(7, 'nobody answers for an agent but those that policy names: not it, not another agent, not who asked'),
   async () => {

@@ -30,6 +30,7 @@ interface ToolOptions {
   readonly status?: string;
   readonly limit: number;
   readonly yes?: boolean;
+  readonly seen?: string;
 }
 
 type Action = (context: CommandContext, options: ToolOptions, gateway: GatewayApp, app: App) => Promise<number>;
@@ -196,10 +197,11 @@ const cancel: Action = async ({ output }, options, gateway, app) => {
 };
 
 const pin: Action = async ({ output }, options, gateway, app) => {
-  const changes = await pinTools(gateway, app, named(options, 'pin SOURCE or TOOL'), options.yes === true);
+  const { yes = false, seen } = options;
+  const changes = await pinTools(gateway, app, named(options, 'pin SOURCE or TOOL'), { yes, seen });
   if (output.json) for (const change of changes) output.line(change, '');
-  else output.result(null, definitionsText(changes, output, options.yes === true));
-  return changes.some((change) => change.state !== 'pinned' && !options.yes) ? 4 : 0;
+  else output.result(null, definitionsText(changes, output, yes));
+  return changes.some((change) => change.state !== 'pinned' && !yes) ? 4 : 0;
 };
 
 const switched =

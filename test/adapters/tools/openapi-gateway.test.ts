@@ -126,7 +126,12 @@ describe('through the gateway', { timeout: 60_000 }, () => {
     });
     const refused = await run(of, 'pets.listPets', {});
     expect([refused.code, refused.documents[0]]).toMatchObject([1, { status: 'denied', reason: 'not_pinned' }]);
-    expect((await proctor(of.path, ['tool', 'pin', 'pets', '--yes'])).code).toBe(0);
+    const shown = (await proctor(of.path, ['tool', 'pin', 'pets'])).stdout;
+    const seen = /--yes --seen ([0-9a-f]{16})/.exec(shown)?.[1] ?? '';
+    const other = await proctor(of.path, ['tool', 'pin', 'pets', '--yes', '--seen', '0'.repeat(16)]);
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining(seen)]);
+    expect((await run(of, 'pets.listPets', {})).documents[0]).toMatchObject({ reason: 'not_pinned' });
+    expect((await proctor(of.path, ['tool', 'pin', 'pets', '--yes', '--seen', seen])).code).toBe(0);
     expect((await run(of, 'pets.listPets', {})).documents[0]).toMatchObject({ status: 'ok', risk: 'read_only' });
     text = PETSTORE.replaceAll('/pets:', '/admins:');
     expect((await run(of, 'pets.listPets', {})).documents[0]).toMatchObject({
