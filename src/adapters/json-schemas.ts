@@ -33,7 +33,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, () => Schema>> = {
 
 /** JSON Schema of a shape; a place for any JSON is `{}`, so that no reference crosses from one schema into another. */
 function toJson(schema: z.ZodType, io: 'input' | 'output'): Schema {
-  return z.toJSONSchema(schema, {
+  const made = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
@@ -41,6 +41,20 @@ function toJson(schema: z.ZodType, io: 'input' | 'output'): Schema {
         for (const key of Object.keys(jsonSchema)) delete (jsonSchema as Schema)[key];
     },
   }) as Schema;
+  const { $defs = {}, ...rest } = made as Schema & { $defs?: Record<string, Schema> };
+  const isEmpty = (name: string) => Object.keys($defs[name] ?? { missing: true }).length === 0;
+  const kept = Object.fromEntries(Object.entries($defs).filter(([name]) => !isEmpty(name)));
+  const whole = Object.keys(kept).length > 0 ? { ...rest, $defs: kept } : rest;
+  return inlined(whole, (reference) => isEmpty(reference.slice('#/$defs/'.length))) as Schema;
+}
+
+/** The schema with `{}` for every reference that is meant. */
+function inlined(node: unknown, meant: (reference: string) => boolean): unknown {
+  if (Array.isArray(node)) return node.map((item) => inlined(item, meant));
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref, ...rest } = node as Schema;
+  const own = typeof $ref === 'string' && meant($ref) ? rest : node;
+  return Object.fromEntries(Object.entries(own).map(([key, value]) => [key, inlined(value, meant)]));
 }
 
 function plain(name: string, schema: z.ZodType, io: 'input' | 'output'): Schema {
