@@ -10,7 +10,7 @@ import { Call } from './call.ts';
 import { Catalogue, type CatalogueListing, type CatalogueTool } from './catalogue.ts';
 import { SIMULATED_OPERATOR } from './decision.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
-import { type CallRequest, type Prepared, prepare } from './prepare.ts';
+import { type CallRequest, type Prepared, policyProblem, prepare } from './prepare.ts';
 
 export type { Answer, ApprovalView } from './answers.ts';
 
@@ -26,6 +26,7 @@ export class Gateway {
   readonly #catalogue: Catalogue;
   readonly #calls = new Map<string, Call>();
   readonly #kept = new Set<string>();
+  #told: string | null = null;
 
   constructor(deps: GatewayDeps) {
     this.deps = deps;
@@ -44,7 +45,7 @@ export class Gateway {
       this.#catalogue.list(signal),
       store.pins(null),
       store.switches(),
-      caller.bound?.policy ?? this.deps.policy().catch(() => null),
+      caller.bound?.policy ?? this.deps.policy().catch((error: unknown) => this.#noPolicy(error)),
     ]);
     if (policy === null) return [];
     const pinned = new Map(pins.map((pin) => [`${pin.source}.${pin.name}`, pin.digest]));
@@ -160,6 +161,14 @@ export class Gateway {
     for (const call of this.#calls.values()) call.cancel('the gateway is closing');
     await Promise.allSettled([...this.#calls.values()].map((call) => call.settled()));
     await this.#catalogue.close();
+  }
+
+  /** Without a policy nothing may be called, so nothing is listed; the operator is told why, once. */
+  #noPolicy(error: unknown): null {
+    const problem = policyProblem(error);
+    if (problem !== this.#told) this.deps.note(`no tools are listed: ${problem}`);
+    this.#told = problem;
+    return null;
   }
 
   async #record(caller: Caller, prepared: Prepared): Promise<Call> {

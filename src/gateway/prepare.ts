@@ -1,3 +1,4 @@
+import { ProctorError } from '../contract/problem.ts';
 import type { DecideRequest, NewToolRun, ToolRunRow } from '../contract/store.ts';
 import { argumentsDigest, callDigest } from '../core/gateway.ts';
 import type { Policy } from '../core/policy/compile.ts';
@@ -156,6 +157,13 @@ export function obligationsOf({ policy, facts }: Prepared): {
   return decidePolicy(policy, call).obligations;
 }
 
+/** Why there is no policy to ask, and where to look. */
+export function policyProblem(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const listed = ProctorError.is(error) && error.diagnostics.length > 0;
+  return listed ? `${message}; \`proctor policy check\` shows them` : message;
+}
+
 /** A key is of its caller; an examined agent is another caller in every attempt, so that no attempt gets the outcome of another's call. */
 function keyOf(key: string | null, bound: Caller['bound']): string | null {
   return key === null || bound === null ? key : `${bound.run_id}/${bound.ordinal}/${bound.attempt}/${key}`;
@@ -185,6 +193,6 @@ async function policyOf(deps: GatewayDeps, caller: Caller): Promise<{ policy: Po
   try {
     return { policy: await deps.policy(), problem: null };
   } catch (error) {
-    return { policy: null, problem: error instanceof Error ? error.message : String(error) };
+    return { policy: null, problem: policyProblem(error) };
   }
 }

@@ -333,6 +333,11 @@ describe(threat(15, 'globs take no time, and there is nothing else'), () => {
   ])('a policy with %s is not used: every call is denied', async (_, policy) => {
     await using project = await gatewayProject({ ...RECORDING, policy });
     expect((await project.call('own.act', {})).ended).toBe('denied policy_error');
+    const listed = async () => await project.gateway.gateway.visible(project.caller(), new AbortController().signal);
+    expect([await listed(), await listed()]).toEqual([[], []]);
+    expect(project.notes.filter((note) => note.includes('no tools are listed'))).toEqual([
+      expect.stringContaining('proctor policy check'),
+    ]);
     expect(await calls(project)).toEqual([]);
   });
 });
