@@ -26,17 +26,30 @@ interface Report {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly unknown[];
+  }[];
 }
 
 let code = status ?? 1;
 try {
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
     readFileSync(report, 'utf8'),
   ) as Report;
   const skipped = numPendingTests + numTodoTests;
   if (numPassedTests === 0) code ||= 1;
   if (skipped > 0 && process.env['CI'] === 'true') {
     process.stderr.write(`${skipped} tests were skipped; with CI=true that is a failure\n`);
+    code ||= 1;
+  }
+  // A file that could not be loaded has no tests that could fail.
+  const unread = testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  );
+  if (unread.length > 0) {
+    process.stderr.write(`could not be loaded: ${unread.map(({ name }) => path.relative(root, name)).join(', ')}\n`);
     code ||= 1;
   }
   process.stdout.write(
