@@ -34,7 +34,7 @@ export async function assertScope({ gateway, loaded }: GatewayApp, app: App, sco
 }
 
 /** Stands for what was shown: the definitions that are pinned only if they are still these. */
-export function digestOfChanges(changes: readonly PinChange[]): string {
+function digestOfChanges(changes: readonly PinChange[]): string {
   const shown = changes.map(({ tool, definition_digest }) => [tool, definition_digest] as const);
   return digest('proctor/shown_definitions/1', shown).slice(0, 16);
 }

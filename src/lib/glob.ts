@@ -7,7 +7,7 @@ export function globMatches(glob: string, name: string): boolean {
  * A glob in which `*` stands for any characters (also none), ready to be asked often. The pieces between stars are searched from the
  * left, each once, so that no input makes it go back: as fast as searching for the longest piece.
  */
-export function compileGlob(glob: string): (name: string) => boolean {
+function compileGlob(glob: string): (name: string) => boolean {
   if (glob === '*') return () => true;
   const [first = '', ...rest] = glob.split('*');
   const last = rest.pop();

@@ -78,6 +78,6 @@ function ownerOf({ principal, bound }: Caller): string {
 }
 
 /** A JSON-RPC error without a request to answer. */
-export function rpcError(status: number, code: number, message: string): Response {
+function rpcError(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }

@@ -17,7 +17,7 @@ export interface LoadedProject {
 }
 
 /** The name of the project file. */
-export const PROJECT_FILE = 'proctor.yaml';
+const PROJECT_FILE = 'proctor.yaml';
 
 /** Reads `proctor.yaml` of a folder; `invalid_project` lists every problem. */
 export async function loadProject(folder: string): Promise<LoadedProject> {

@@ -58,7 +58,7 @@ export function operationParameters(
 }
 
 /** How a parameter, or a field of a form by its encoding, is written. */
-export function writingOf({ name, in: place, members }: Declared): Omit<ParameterBinding, 'argument' | 'in' | 'json'> {
+function writingOf({ name, in: place, members }: Declared): Omit<ParameterBinding, 'argument' | 'in' | 'json'> {
   const style = (members['style'] ?? STYLES[place][0]) as Style;
   if (!STYLES[place].includes(style))
     throw new Unusable(`its ${place} parameter \`${name}\` has the style \`${String(style).slice(0, 40)}\``);

@@ -55,7 +55,7 @@ export function compilePolicy(document: PolicyDocument): Policy {
 }
 
 /** The effect of a rule by its name alone. */
-export function effectOf({ effect }: Rule): 'allow' | 'ask' | 'deny' {
+function effectOf({ effect }: Rule): 'allow' | 'ask' | 'deny' {
   if (typeof effect === 'string') return effect;
   if ('allow' in effect) return 'allow';
   return 'ask' in effect ? 'ask' : 'deny';
