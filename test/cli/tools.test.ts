@@ -95,6 +95,26 @@ describe('proctor tool run', { timeout: 60_000 }, () => {
     expect(await done(project)).toEqual(['write hello']);
   });
 
+  test('a change into what policy would allow is carried out by the answer, as the call it replaces would have been', async () => {
+    await using project = await toolProject({
+      policy: `version: 1
+approvals: { self_approval: true }
+rules:
+  - { id: writing, tools: box.write, effect: allow }
+  - { id: kings, tools: box.write, when: { args.text: { glob: "*king*" } }, effect: { ask: { edit: true, execute: on_approval } } }
+`,
+    });
+    const { documents } = await run(project, 'box.write', 'long live the king');
+    const edited = await project.json<{ tool_run: ToolRunDocument }>([
+      'approve',
+      documents[0]?.approval_id ?? '',
+      '--edit',
+      '{"text":"hello"}',
+    ]);
+    expect([edited.code, edited.documents[0]?.tool_run]).toMatchObject([0, { status: 'ok', decision: 'ask' }]);
+    expect(await done(project)).toEqual(['write hello']);
+  });
+
   test('a change that policy denies leaves the call as it was', async () => {
     await using project = await toolProject();
     const { documents } = await run(project, 'box.write', 'b');
@@ -258,6 +278,7 @@ test('without a policy, with a broken one, or with none at all, every call is de
     else await project.write('policy.yaml', text);
     const { code, documents } = await run(project, 'box.read', 'a');
     expect([code, documents[0]]).toMatchObject([1, { status: 'denied', reason: 'policy_error' }]);
+    expect(documents[0]?.error?.message).toContain(text === null ? 'proctor policy init' : 'proctor policy check');
   }
   expect(await done(project)).toEqual([]);
 });

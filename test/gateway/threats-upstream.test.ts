@@ -10,8 +10,8 @@ import {
 } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
 
-const any = { type: 'object' };
-const tool = (name: string, more: object = {}) => ({ name, description: 'A tool.', inputSchema: any, ...more });
+const anyObject = { type: 'object' };
+const tool = (name: string, more: object = {}) => ({ name, description: 'A tool.', inputSchema: anyObject, ...more });
 const upstream = (listings: readonly (readonly unknown[])[], policy: object = allowAll(), more: object = {}) =>
   gatewayProject({ tools: { up: hostile(listings, more) }, policy: policy as Record<string, unknown> });
 const never = new AbortController().signal;

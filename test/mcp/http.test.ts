@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ElicitRequest, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
+import { policySchema } from '../../src/contract/policy.ts';
+import { compilePolicy } from '../../src/core/policy/compile.ts';
 import { Tokens } from '../../src/server/auth.ts';
 import { listen } from '../../src/server/listen.ts';
 import { eventually } from '../support/chaos-process.ts';
@@ -18,14 +20,14 @@ const PRINCIPALS = [
 const SLOW_MS = 1_500;
 const MODULE = `import { appendFileSync } from 'node:fs';
 const note = (what) => appendFileSync(new URL('./notes.txt', import.meta.url), what + '\\n');
-const any = { type: 'object' };
+const anyObject = { type: 'object' };
 export const tools = {
-  slow: { description: 'Takes its time.', input_schema: any, run: () => new Promise((resolve) => {
+  slow: { description: 'Takes its time.', input_schema: anyObject, run: () => new Promise((resolve) => {
     note('begun');
     setTimeout(() => { note('done'); resolve('done'); }, ${SLOW_MS});
   }) },
-  act: { description: 'Acts.', input_schema: any, run() { note('acted'); return 'acted'; } },
-  list: { description: 'Lists.', input_schema: any, output_schema: { type: 'array', items: { type: 'integer' } }, run: () => [1, 2] },
+  act: { description: 'Acts.', input_schema: anyObject, run() { note('acted'); return 'acted'; } },
+  list: { description: 'Lists.', input_schema: anyObject, output_schema: { type: 'array', items: { type: 'integer' } }, run: () => [1, 2] },
 };
 `;
 const POLICY = {
@@ -56,6 +58,22 @@ async function served(holdMs = 20_000) {
   const tokens = new Tokens();
   for (const { id } of PRINCIPALS)
     tokens.add(tokenOf(id), () => ({ principal: project.gateway.principal(id), surface: 'mcp', bound: null }));
+  for (const attempt of [1, 2])
+    tokens.add(tokenOf(`attempt:${attempt}`), () => ({
+      principal: project.gateway.principal('agent:a'),
+      surface: 'evaluation',
+      bound: {
+        run_id: 'run_1',
+        ordinal: 0,
+        attempt,
+        lease_id: `lse_${attempt}`,
+        agent: 'a',
+        policy: compilePolicy(policySchema.parse({ version: 1, ...POLICY })),
+        tools: null,
+        definitions: new Map(),
+        operator: { answer: () => null },
+      },
+    }));
   const server = stack.use(
     await listen({
       gateway: project.gateway.gateway,
@@ -218,6 +236,16 @@ describe('a session of the older era', () => {
     expect((await rpc(http.url, 'agent:b', session, 'GET')).status).toBe(404);
     expect((await rpc(http.url, 'agent:b', session, 'DELETE')).status).toBe(404);
     expect((await rpc(http.url, 'agent:a', session, 'POST', list)).status).toBe(200);
+    expect((await one.client.listTools()).tools.length).toBeGreaterThan(0);
+  });
+
+  test('is of the attempt that opened it: the next of the same agent can neither use nor end it', async () => {
+    await using http = await served();
+    await using one = await connected(http.url, 'legacy', { as: 'attempt:1' });
+    const list = { id: 9, method: 'tools/list', params: {} };
+    for (const as of ['attempt:2', 'agent:a'])
+      expect((await rpc(http.url, as, one.transport.sessionId, 'POST', list)).status, as).toBe(404);
+    expect((await rpc(http.url, 'attempt:2', one.transport.sessionId, 'DELETE')).status).toBe(404);
     expect((await one.client.listTools()).tools.length).toBeGreaterThan(0);
   });
 
