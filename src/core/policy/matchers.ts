@@ -87,13 +87,21 @@ function bytesOf(value: unknown): number {
 function under(folder: string): ValueTest {
   const root = plainPath(folder);
   return (value, call) => {
-    const path = typeof value === 'string' ? plainPath(value) : null;
+    const path = typeof value === 'string' ? argumentPath(value) : null;
     if (path === null || root === null) return 'unknown';
     if (!inside(path, root)) return 'fails';
     const real = call.realPath(path);
     const realRoot = call.realPath(root);
     return real === null || realRoot === null ? 'unknown' : truth(inside(real, realRoot));
   };
+}
+
+/** The path of the argument looked at last: hundreds of rules ask for the same one, one after the other. */
+let lastPath: { readonly text: string; readonly path: string | null } = { text: '', path: null };
+
+function argumentPath(text: string): string | null {
+  if (lastPath.text !== text) lastPath = { text, path: plainPath(text) };
+  return lastPath.path;
 }
 
 /** The absolute path without `.`, `..` and double slashes; null when it may be read in another way. */
@@ -110,7 +118,8 @@ export function plainPath(path: string): string | null {
 }
 
 function inside(path: string, folder: string): boolean {
-  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
+  if (folder === '/' || path === folder) return true;
+  return path.startsWith(folder) && path[folder.length] === '/';
 }
 
 function host(text: string, matches: (name: string) => boolean): Truth {
