@@ -9,14 +9,13 @@ import {
   gatewayProject,
   hostile,
   keptBytes,
+  tool,
 } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
 
 const CANARY = 'c4n4ry/"quoted"+value=';
 const PIN = '48151623';
 const environment = { CANARY, PIN, UNUSED_HERE: 'listed-only-canary' };
-const anyObject = { type: 'object' };
-const tool = (name: string, more: object = {}) => ({ name, description: 'A tool.', inputSchema: anyObject, ...more });
 const names = ['leak', 'broken', 'badly', 'whisper', 'progress', 'act'].map((name) => tool(name));
 const never = new AbortController().signal;
 

@@ -145,6 +145,20 @@ export function hostile(listings: readonly (readonly unknown[])[], more: object 
   };
 }
 
+/** A tool as the hostile server lists it. */
+export function tool(name: string, more: object = {}) {
+  return { name, description: 'A tool.', inputSchema: { type: 'object' }, ...more };
+}
+
+/** A project whose only source, `up`, is the hostile server. */
+export async function upstream(
+  listings: readonly (readonly unknown[])[],
+  policy: object = allowAll(),
+  more: object = {},
+): Promise<GatewayProject> {
+  return await gatewayProject({ tools: { up: hostile(listings, more) }, policy: policy as Record<string, unknown> });
+}
+
 /** The store's file as SQL sees it, for what somebody does behind Proctor's back. */
 export function behindItsBack<Value>(store: string, work: (db: DatabaseSync) => Value): Value {
   const db = new DatabaseSync(store, { timeout: 5_000 });

@@ -1,11 +1,14 @@
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openapiTools } from '../../../src/adapters/tools/openapi.ts';
 import { openapiConfigSchema } from '../../../src/adapters/tools/openapi-config.ts';
 import { type CompileRequest, compile } from '../../../src/adapters/tools/openapi-entry.ts';
 import type { ToolAnswer, ToolDefinition, ToolInvocation, ToolSource } from '../../../src/contract/tool.ts';
 import { Secrets } from '../../../src/lib/secrets.ts';
+import { temporaryFolder } from '../../support/cli.ts';
 
 /** One request as the API saw it. */
 export interface SeenRequest {
@@ -140,4 +143,16 @@ export async function compiled(
 /** A GET operation of the given id. */
 export function get(operationId: string, more: Readonly<Record<string, unknown>> = {}) {
   return { get: { operationId, responses: {}, ...more } };
+}
+
+/** A parameter of a document: a string unless said otherwise. */
+export function parameter(name: string, place: string, more: object = {}) {
+  return { name, in: place, required: place === 'path', schema: { type: 'string' }, ...more };
+}
+
+/** A folder with a document of the given paths as `api.json`; 3.0, no server. */
+export async function folderOf(paths: object, more: object = {}) {
+  const folder = await temporaryFolder();
+  await writeFile(path.join(folder.path, 'api.json'), JSON.stringify({ openapi: '3.0.3', paths, ...more }));
+  return folder;
 }
