@@ -254,8 +254,8 @@ export interface ToolStore {
    * nothing was approved.
    */
   consumeApproval(toolRunId: string, request: DecideRequest): Promise<boolean>;
-  /** Ends a tool run that this session dispatched; `late` when it had ended otherwise, which is told in an event. */
-  finishToolRun(end: ToolRunEnd): Promise<'written' | 'late'>;
+  /** Ends a tool run that this session dispatched and answers when, in epoch ms; null when it had ended otherwise, which is told in an event. */
+  finishToolRun(end: ToolRunEnd): Promise<number | null>;
   /** Ends a tool run that waits for an approval; false when it does not wait any more. */
   cancelToolRun(toolRunId: string, code: string, message: string, by: string): Promise<boolean>;
   /** Asks the process that carries a call out to stop it; false when it has ended. */

@@ -41,6 +41,7 @@ export class Call {
   #row: ToolRunRow;
   #prepared: Prepared | null;
   #execution: Promise<void> | null = null;
+  readonly #followed = Promise.withResolvers<void>();
   #waiters = 0;
 
   constructor(deps: GatewayDeps, catalogue: Catalogue, caller: Caller, row: ToolRunRow, prepared: Prepared | null) {
@@ -76,6 +77,7 @@ export class Call {
     const leftNow = () =>
       started + (this.#row.dispatched_at === null ? hold_ms : running_ms) - this.#deps.clock.monotonic();
     this.#conversation.listen(listener ?? null);
+    this.#followed.resolve();
     const gone = () => this.cancel('the caller went away');
     signal.addEventListener('abort', gone, { once: true });
     this.#waiters += 1;
@@ -179,7 +181,7 @@ export class Call {
     const prepared = await this.#prepare();
     if (prepared.tool === null) throw new ProctorError('internal', 'a call of an unknown tool was dispatched');
     this.#conversation.relay = prepared.tool.source.options.relay;
-    await setImmediate(); // who has made the call says first what it can answer and wants to hear
+    await Promise.race([this.#followed.promise, setImmediate()]); // who has made the call says first what it can answer and wants to hear
     const obligations = obligationsOf(prepared);
     const most = this.#most(prepared);
     using _watch = this.#watchForCancel();
@@ -192,8 +194,10 @@ export class Call {
       conversation: this.#conversation,
       signal: this.#stop.signal,
     });
-    await this.#deps.store.finishToolRun(end);
-    await this.#look();
+    const finished_at = await this.#deps.store.finishToolRun(end);
+    if (finished_at === null) return await this.#look();
+    const { session_id: _own, error, ...columns } = end;
+    this.#row = { ...this.#row, ...columns, error: error === null ? null : JSON.stringify(error), finished_at };
   }
 
   #most(prepared: Prepared | null): number {

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import type { GatewayEventRow, ToolRunRow } from '../../src/contract/store.ts';
 import type { Leg } from '../../src/gateway/call.ts';
@@ -239,6 +240,7 @@ async function openProject(folder: string, environment: Readonly<Record<string, 
       // What runs is waited for; what waits for a person is not.
       if (leg.type === 'pending' && leg.run.status !== 'approval_required')
         leg = await call.next({ hold_ms: 60_000, signal: never });
+      if (leg.type === 'done') await isAsRecorded(gateway, leg.run);
       const error = leg.run.error === null ? null : (JSON.parse(leg.run.error) as { message: string | null });
       return {
         leg,
@@ -268,4 +270,10 @@ async function openProject(folder: string, environment: Readonly<Record<string, 
     another: (more = {}) => openProject(folder, { ...environment, ...more }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** What a caller is told of its call is what the store holds; only that it was told is written afterwards. */
+async function isAsRecorded(gateway: GatewayApp, run: ToolRunRow): Promise<void> {
+  const recorded = await gateway.gateway.deps.store.toolRun(run.tool_run_id);
+  expect({ ...run, delivered_at: null }).toEqual({ ...recorded, delivered_at: null });
 }

@@ -151,7 +151,7 @@ class Check {
         const { session: session_id, status } = one;
         const end =
           status === 'ok' ? endOf(call.id, { session_id }) : failedEnd(call.id, status as 'error', { session_id });
-        return [model.finish(call, status, session_id), await store.finishToolRun(end)];
+        return [model.finish(call, status, session_id), (await store.finishToolRun(end)) === null ? 'late' : 'written'];
       }
       case 'cancel': {
         const done = await store.cancelToolRun(call.id, 'cancelled', 'no more', 'human:bob');

@@ -71,8 +71,8 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
   return true;
 }
 
-/** Ends a tool run that this session dispatched; what comes after its end is told and changes nothing. */
-export function finishToolRun(tx: Transaction, keys: Keys, end: ToolRunEnd): 'written' | 'late' {
+/** Ends a tool run that this session dispatched and answers when; what comes after its end is told and changes nothing: null. */
+export function finishToolRun(tx: Transaction, keys: Keys, end: ToolRunEnd): number | null {
   const row = toolRunPlace(tx.connection, end.tool_run_id);
   if (row === null) throw new ProctorError('not_found', `there is no tool run \`${end.tool_run_id}\` in this store`);
   const { status, reason, output_digest, output_artifact, latency_ms, output_bytes } = end;
@@ -104,10 +104,10 @@ where tool_run_no = ? and session_no = ? and dispatched_at is not null and finis
   );
   if (changed === 0) {
     tell(tx, row, 'tool_outcome_late', outcome);
-    return 'late';
+    return null;
   }
   tell(tx, row, ENDS[status], outcome);
-  return 'written';
+  return tx.now;
 }
 
 const ENDS = { ok: 'tool_succeeded', error: 'tool_failed', timeout: 'tool_timed_out' } as const;

@@ -17,6 +17,9 @@ import {
 } from './tool-runs.ts';
 import type { Writer } from './writer.ts';
 
+/** A caller waits for each step of its call, and the steps of one come one after another: there is nothing to gather. */
+const PROMPT = { prompt: true };
+
 /** The verbs of the gateway over a connection and its writer. */
 export function toolStore(
   connection: Connection,
@@ -31,11 +34,11 @@ export function toolStore(
         await writer.write((tx) => definitions.keepPolicy(tx, digest, body));
     },
     policy: (digest) => read(() => definitions.policy(connection, digest)),
-    beginToolRun: (run, request) => writer.write((tx) => beginToolRun(tx, keys, run, request)),
+    beginToolRun: (run, request) => writer.write((tx) => beginToolRun(tx, keys, run, request), PROMPT),
     answerApproval: (answer) => writer.write((tx) => answerApproval(tx, answer)),
     editToolRun: (answer, run, request) => writer.write((tx) => editToolRun(tx, keys, answer, run, request)),
-    consumeApproval: (id, request) => writer.write((tx) => consumeApproval(tx, keys, id, request)),
-    finishToolRun: (end) => writer.write((tx) => finishToolRun(tx, keys, end)),
+    consumeApproval: (id, request) => writer.write((tx) => consumeApproval(tx, keys, id, request), PROMPT),
+    finishToolRun: (end) => writer.write((tx) => finishToolRun(tx, keys, end), PROMPT),
     cancelToolRun: (id, code, message, by) => writer.write((tx) => cancelToolRun(tx, id, code, message, by)),
     deliverToolRun: (id) =>
       writer.write((tx) => {

@@ -5,12 +5,20 @@ import { Transaction } from './transaction.ts';
 
 interface Job {
   readonly run: (tx: Transaction) => unknown;
-  /** Whether the job ends an attempt: only those count towards the size of a transaction. */
   readonly ending: boolean;
-  /** Whether nobody stands still until the job is done, so that it may wait for others to share its flush. */
   readonly patient: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** How urgent a job is. */
+export interface WriteOptions {
+  /** Whether the job ends an attempt: only those count towards the size of a transaction. */
+  readonly ending?: boolean;
+  /** Whether nobody stands still until the job is done, so that it may wait for others to share its flush; unsaid: as `ending`. */
+  readonly patient?: boolean;
+  /** Where no transaction is under way, its own begins at once and does not gather what others write in the turn. */
+  readonly prompt?: boolean;
 }
 
 /** What a writer needs besides its connection. */
@@ -61,13 +69,13 @@ export class Writer {
   /** Runs the job in the next transaction; resolves when it is durable. */
   write<T>(
     run: (tx: Transaction) => T,
-    { ending = false, patient = ending }: { ending?: boolean; patient?: boolean } = {},
+    { ending = false, patient = ending, prompt = false }: WriteOptions = {},
   ): Promise<T> {
     if (this.#closed) return Promise.reject(new ProctorError('store_failed', 'the store is closed'));
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run, ending, patient, resolve: resolve as (value: never) => void, reject });
       if (!patient || this.#queue.length === MOST_ENDINGS) this.#hurry();
-      this.#running ??= this.#drain();
+      this.#running ??= this.#drain(prompt);
     });
   }
 
@@ -78,9 +86,9 @@ export class Writer {
     await this.#running;
   }
 
-  async #drain(): Promise<void> {
+  async #drain(prompt: boolean): Promise<void> {
     try {
-      await nextTurn(); // gather the turn
+      await (prompt ? undefined : nextTurn()); // gather the turn
       while (this.#queue.length > 0) {
         if (this.#queue.length < MOST_ENDINGS && this.#queue.every((job) => job.patient)) await this.#company();
         const jobs = this.#group();

@@ -5,12 +5,30 @@ import { expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { completion, newRun, newSession, plain, planned, temporaryFolder } from '../../support/store-fixture.ts';
+import { decideBy, newToolRun, prepareGateway, requestBy } from '../../support/store-gateway.ts';
 
 it('commits the writes of one turn together', async () => {
   await using store = open(':memory:');
   const before = { ...store.statistics };
   await Promise.all(Array.from({ length: 20 }, (_, index) => store.openSession(newSession(`wse_${index}`))));
   expect([store.statistics.commits - before.commits, store.statistics.jobs - before.jobs]).toEqual([1, 20]);
+});
+
+it('a call of a tool does not wait for the turn to end, and what comes while it is recorded is committed together', async () => {
+  await using store = open(':memory:');
+  await prepareGateway(store);
+  const commits = () => store.statistics.commits;
+  const begin = () => store.beginToolRun(newToolRun(systemClock.now()), requestBy(decideBy('allow')));
+  const before = commits();
+  let turns = 0;
+  setImmediate(() => {
+    turns += 1;
+  });
+  await begin();
+  expect([commits() - before, turns], 'before any other turn of the loop').toEqual([1, 0]);
+  const first = begin().then(() => Promise.all(Array.from({ length: 20 }, begin)));
+  await first;
+  expect(commits() - before).toBe(3);
 });
 
 it('endings wait a moment for others to share a flush with, unless somebody stands still', async () => {
