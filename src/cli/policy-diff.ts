@@ -27,6 +27,10 @@ export async function policyDiff(
   const [before, after] = [await policyOf(first, cwd, app), await policyOf(second, cwd, app)];
   const since = app.clock.now() - options.days * DAY_MS;
   const flips: { row: ToolRunRow; before: string; after: string; rules: readonly string[] }[] = [];
+  const decide = async (policy: Policy, row: ToolRunRow) => {
+    const tainted = policy.asks_taint && (await app.store.wasTainted(row.tool_run_id, policy.document.taint_ms));
+    return decidePolicy(policy, recordedFacts(row, { tainted, realPath: (one) => gateway.gateway.deps.realPath(one) }));
+  };
   let calls = 0;
   let after_id: string | null = null;
   for (;;) {
@@ -35,13 +39,8 @@ export async function policyDiff(
     for (const row of rows) {
       if (row.definition_digest === null) continue; // no such tool: no policy was asked
       calls += 1;
-      const facts = recordedFacts(row, {
-        tainted: false,
-        pinned: true,
-        realPath: (one) => gateway.gateway.deps.realPath(one),
-      });
-      const was = decidePolicy(before, facts);
-      const is = decidePolicy(after, facts);
+      const was = await decide(before, row);
+      const is = await decide(after, row);
       if (was.effect !== is.effect) flips.push({ row, before: was.effect, after: is.effect, rules: is.rules });
     }
     after_id = rows.at(-1)?.tool_run_id ?? null;

@@ -45,6 +45,7 @@ import type { ApprovalRow, GatewayEventRow, ToolRunRow, ToolStore } from './tool
 
 export type * from './store-requests.ts';
 export type * from './store-rows.ts';
+export type * from './tool-decision.ts';
 export type * from './tool-store.ts';
 
 /** What can be read of a run: from a store, or from a bundle of that run alone. */

@@ -2,6 +2,7 @@ import type { PrincipalKind } from './principal.ts';
 import type { ApprovalStatus, ToolRunStatus } from './state.ts';
 import type { Fence, Page } from './store-requests.ts';
 import type { RiskClass } from './tool.ts';
+import type { DecideRequest } from './tool-decision.ts';
 
 /** A call of a tool to be recorded; everything that its decision and its approval are bound to. */
 export interface NewToolRun {
@@ -32,61 +33,6 @@ export interface NewToolRun {
   readonly edited_from: string | null;
 }
 
-/** A cap that a call counts against: denied when it is reached, counted when the call is dispatched. */
-export interface LimitCharge {
-  readonly id: string;
-  readonly key: string;
-  /** Null: over all time. */
-  readonly window_ms: number | null;
-  readonly calls: number | null;
-  readonly cost_micro_usd: number | null;
-}
-
-/** What the transaction finds out for the decision. */
-export interface GatewayFacts {
-  readonly now: number;
-  /** The scope that is switched off, with the reason; null when none is. */
-  readonly switched_off: { readonly scope: string; readonly reason: string } | null;
-  /** Whether the definition of the call is the one that is pinned. */
-  readonly pinned: boolean;
-  /** Ids of limits that are reached. */
-  readonly reached: readonly string[];
-  /** Pending approvals of the principal in the same run. */
-  readonly pending: number;
-  readonly tainted: boolean;
-  /** False when the call belongs to an attempt that is not held any more. */
-  readonly held: boolean;
-}
-
-/** What the decision comes to, as it is recorded. */
-export interface GatewayDecision {
-  readonly effect: 'allow' | 'ask' | 'deny' | 'error';
-  /** Why, in snake_case: `policy`, `switched_off`, `not_pinned`, `limit_reached`, `lease_lost`, `invalid_arguments`, …; null when allowed. */
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly policy_digest: string;
-  readonly rules: readonly string[];
-  /** Where the effect is `ask`. */
-  readonly ask: {
-    readonly approvers: readonly (readonly string[])[];
-    readonly expires_ms: number;
-    readonly self_approval: boolean;
-    readonly edit: boolean;
-    readonly execute: 'attended' | 'on_approval';
-    readonly reason: string | null;
-  } | null;
-}
-
-/** What the gateway asks the store for at a decision; `decide` is pure, is called in the transaction, and must not throw. */
-export interface DecideRequest {
-  /** Which session will carry the call out. */
-  readonly session_id: string;
-  readonly limits: readonly LimitCharge[];
-  /** Look whether the call is tainted, outside of a run by what answered in the last so many milliseconds; null: do not look. */
-  readonly taint_ms: number | null;
-  decide(facts: GatewayFacts): GatewayDecision;
-}
-
 /** A tool run as it is stored. */
 export interface ToolRunRow extends Omit<NewToolRun, 'fence' | 'roles' | 'open_world'> {
   readonly run_id: string | null;
@@ -103,7 +49,12 @@ export interface ToolRunRow extends Omit<NewToolRun, 'fence' | 'roles' | 'open_w
   /** JSON list. */
   readonly rules: string | null;
   readonly execute: 'attended' | 'on_approval' | null;
+  /** 1 or 0 as the first decision found it; null where the policy did not ask. */
+  readonly tainted: number | null;
   readonly dispatched_at: number | null;
+  /** What policy bound the call to when it was dispatched. */
+  readonly timeout_ms: number | null;
+  readonly max_output_bytes: number | null;
   readonly finished_at: number | null;
   /** JSON: {code, message}. */
   readonly error: string | null;
@@ -275,6 +226,8 @@ export interface ToolStore {
   toolRunsOf(runId: string, ordinal: number, attempt: number): Promise<ToolRunRow[]>;
   /** The newest tool run of the same call that policy asked for and whose outcome nobody has got yet. */
   undelivered(callDigest: string, sinceMs: number): Promise<ToolRunRow | null>;
+  /** Whether a tool of the open world had answered before the call: outside of a run within `taint_ms`. */
+  wasTainted(toolRunId: string, taint_ms: number): Promise<boolean>;
   approval(approvalId: string): Promise<ApprovalRow | null>;
   /** Newest first; `open` are those that are pending or approved. */
   approvals(open: boolean, page: Page<string>): Promise<ApprovalRow[]>;

@@ -103,8 +103,11 @@ const NEW_RUN: Cells = {
   policy_digest: null,
   rules: null,
   execute: null,
+  tainted: null,
   session_id: null,
   dispatched_at: null,
+  timeout_ms: null,
+  max_output_bytes: null,
   finished_at: null,
   ...Object.fromEntries(OUTCOME.map((name) => [name, null])),
 };
@@ -128,7 +131,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     // The second decision, when an approval is used, changes nothing of what the first one wrote.
     if (state.decided !== null)
       return state.approval?.['status'] === 'approved' ? { ...state, decided } : 'the call was decided before';
-    const columns = cells(body, ['policy_digest', 'rules', 'execute']);
+    const columns = cells(body, ['policy_digest', 'rules', 'execute', 'tainted']);
     const decision = effect === 'error' ? null : decided.effect;
     return { ...state, decided, run: { ...state.run, ...columns, decision } };
   },
@@ -156,7 +159,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
   tool_dispatched: (state, event, body) => {
     if (state.run['dispatched_at'] !== null) return 'the call was dispatched before';
-    const columns = { ...cells(body, ['session_id']), dispatched_at: event.at };
+    const columns = { ...cells(body, ['session_id', 'timeout_ms', 'max_output_bytes']), dispatched_at: event.at };
     if (state.run['decision'] === 'allow') return { ...state, run: { ...state.run, ...columns } };
     if (state.approval?.['status'] !== 'consumed') return 'nobody had allowed it';
     return moved(state, 'run', 'approved', columns);

@@ -7,7 +7,7 @@ import { Conversation, type Listener, type Question } from './conversation.ts';
 import { carryOut } from './invoke.ts';
 import { shownOutput } from './output.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
-import { obligationsOf, type Prepared, prepare, requestOf } from './prepare.ts';
+import { type Prepared, prepare, requestOf } from './prepare.ts';
 
 /** What a call has come to when a caller's patience ends: its end, what it waits for, or questions of the tool. */
 export type Leg =
@@ -182,15 +182,13 @@ export class Call {
     if (prepared.tool === null) throw new ProctorError('internal', 'a call of an unknown tool was dispatched');
     this.#conversation.relay = prepared.tool.source.options.relay;
     await Promise.race([this.#followed.promise, setImmediate()]); // who has made the call says first what it can answer and wants to hear
-    const obligations = obligationsOf(prepared);
-    const most = this.#most(prepared);
     using _watch = this.#watchForCancel();
     const end = await carryOut(this.#deps, this.#catalogue, {
       run: this.#row,
       tool: prepared.tool,
       arguments: prepared.arguments.value,
-      timeout_ms: Math.min(obligations.timeout_ms ?? Number.POSITIVE_INFINITY, prepared.tool.timeout_ms),
-      max_output_bytes: most,
+      timeout_ms: Math.min(this.#row.timeout_ms ?? Number.POSITIVE_INFINITY, prepared.tool.timeout_ms),
+      max_output_bytes: this.#most(),
       conversation: this.#conversation,
       signal: this.#stop.signal,
     });
@@ -200,10 +198,13 @@ export class Call {
     this.#row = { ...this.#row, ...columns, error: error === null ? null : JSON.stringify(error), finished_at };
   }
 
-  #most(prepared: Prepared | null): number {
-    const own = prepared?.tool?.source.options.max_output_bytes ?? DEFAULT_MOST_OUTPUT;
-    const { max_output_bytes } = prepared === null ? { max_output_bytes: null } : obligationsOf(prepared);
-    return Math.min(own, max_output_bytes ?? own);
+  /** How much of the output the caller gets: by the source and by policy, whoever asks and whenever. */
+  #most(): number {
+    const source = this.#deps.sources.find(({ name }) => name === this.#row.source);
+    return Math.min(
+      source?.options.max_output_bytes ?? DEFAULT_MOST_OUTPUT,
+      this.#row.max_output_bytes ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   /** Another process may ask for the call to be stopped. */
@@ -252,7 +253,7 @@ export class Call {
   }
 
   async #done(delivers: boolean): Promise<Leg> {
-    const output = await shownOutput(this.#row, this.#most(this.#prepared), this.#deps.artifacts);
+    const output = await shownOutput(this.#row, this.#most(), this.#deps.artifacts);
     if (this.#row.decision === 'ask' && this.#row.delivered_at === null && delivers)
       await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
     return { type: 'done', run: this.#row, output };

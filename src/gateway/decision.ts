@@ -40,6 +40,7 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
     policy_digest,
     rules,
     ask: null,
+    obligations: null,
   });
   try {
     if (!facts.held) return no('error', 'lease_lost', 'the attempt that made the call is not held any more');
@@ -54,7 +55,11 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
     // What is wrong with the call itself its caller may know; why a source is down only who may call the tool.
     const { refusal } = call;
     if (refusal !== null && refusal.code !== 'source_unavailable') return no('deny', refusal.code, refusal.message);
-    const decision = decidePolicy(call.policy, { ...call.facts, pinned: facts.pinned, tainted: facts.tainted });
+    const decision = decidePolicy(call.policy, {
+      ...call.facts,
+      pinned: facts.pinned,
+      tainted: facts.tainted === true,
+    });
     if (decision.effect === 'deny') return no('deny', 'policy', decision.reason ?? 'a rule denies it', decision.rules);
     if (refusal !== null) return no('deny', refusal.code, refusal.message);
     if (!facts.pinned)
@@ -66,8 +71,9 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
     if (facts.reached.length > 0)
       return no('deny', 'limit_reached', `the limit \`${facts.reached.join('`, `')}\` is reached`, decision.rules);
     if (call.invalid !== null) return no('error', 'invalid_arguments', call.invalid);
+    const { rules, obligations } = decision;
     return decision.effect === 'allow'
-      ? { effect: 'allow', code: null, message: null, policy_digest, rules: decision.rules, ask: null }
+      ? { effect: 'allow', code: null, message: null, policy_digest, rules, ask: null, obligations }
       : asked(call, call.policy, decision, facts, no);
   } catch (error) {
     return no(
@@ -104,6 +110,7 @@ function asked(
     policy_digest: policy.digest,
     rules: decision.rules,
     ask: { ...ask, approvers },
+    obligations: decision.obligations,
   };
 }
 

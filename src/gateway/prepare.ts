@@ -2,8 +2,6 @@ import { ProctorError } from '../contract/problem.ts';
 import type { DecideRequest, NewToolRun, ToolRunRow } from '../contract/store.ts';
 import { argumentsDigest, callDigest } from '../core/gateway.ts';
 import type { Policy } from '../core/policy/compile.ts';
-import { decidePolicy } from '../core/policy/decide.ts';
-import type { CallFacts } from '../core/policy/facts.ts';
 import { globMatches } from '../lib/glob.ts';
 import { newId } from '../lib/id.ts';
 import { type CallArguments, callArguments } from './arguments.ts';
@@ -145,16 +143,6 @@ export async function prepare(
 export function requestOf(row: ToolRunRow): CallRequest {
   const { source, name, request_id, trace_id, caused_by } = row;
   return { tool: `${source}.${name}`, arguments: row.arguments, request_id, trace_id, caused_by };
-}
-
-/** What the rules that allow or ask bind the call to. */
-export function obligationsOf({ policy, facts }: Prepared): {
-  timeout_ms: number | null;
-  max_output_bytes: number | null;
-} {
-  if (policy === null || !policy.obliges) return { timeout_ms: null, max_output_bytes: null };
-  const call: CallFacts = { ...facts, pinned: true, tainted: false };
-  return decidePolicy(policy, call).obligations;
 }
 
 /** Why there is no policy to ask, and where to look. */

@@ -103,6 +103,31 @@ rules:
     ]);
   });
 
+  test('what a tool of the open world answered before counts in both, as it was at the time', async () => {
+    const rules = (...more: string[]) => `version: 1\nrules: [{ id: all, effect: allow }${more.join('')}]\n`;
+    const tainted = ', { id: steered, tools: box.write, when: { run.tainted: true }, effect: deny }';
+    await using project = await toolProject({
+      project: 'version: 1\ntools: { box: { kind: module, path: box.mjs, open_world: { read: true } } }\n',
+      policy: rules(),
+    });
+    await project.write('new.yaml', rules(tainted));
+    for (const tool of ['write', 'read', 'write'])
+      await project.json(['tool', 'run', `box.${tool}`, '--arg', 'text=a']);
+    const diff = await project.json<{ calls: number; flipped: number; flips: { tool_run_id: string; tool: string }[] }>(
+      ['policy', 'diff', 'policy.yaml', 'new.yaml'],
+    );
+    expect(diff.documents[0]).toMatchObject({ calls: 3, flipped: 1, flips: [{ tool: 'box.write', after: 'deny' }] });
+    expect((await proctor(project.path, ['tool', 'ls', '--runs', '--json'])).stdout.split('\n')[0]).toContain(
+      diff.documents[0]?.flips[0]?.tool_run_id ?? 'none',
+    );
+
+    await project.write('policy.yaml', rules(tainted));
+    const denied = await project.json<ToolRunDocument>(['tool', 'run', 'box.write', '--arg', 'text=b']);
+    const told = await proctor(project.path, ['policy', 'explain', denied.documents[0]?.tool_run_id ?? '']);
+    expect(told.stdout).toContain('decided deny (policy) by steered, tainted by a tool of the open world');
+    expect(told.stdout).toMatch(/● steered +deny +its conditions hold/);
+  });
+
   test('init writes a policy that fits, and writes over none', async () => {
     await using project = await toolProject();
     expect((await proctor(project.path, ['policy', 'init'])).code).toBe(2);

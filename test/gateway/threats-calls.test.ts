@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { callArguments } from '../../src/gateway/arguments.ts';
+import type { Leg } from '../../src/gateway/call.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { allowAll, askAll, calls, gatewayProject, RECORDING } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
@@ -115,6 +116,22 @@ describe(threat(12, 'what a tool of the open world answers taints the calls afte
 
     expect([ended, message]).toEqual(['denied policy', 'it read what anybody may have written']);
     expect((await calls(project)).map(({ name }) => name)).toEqual(['read']);
+  });
+
+  test('what a rule about tainted calls binds them to holds, wherever and whenever the outcome is looked at', async () => {
+    const bound = { allow: { max_output_bytes: 10, timeout_ms: 5_000 } };
+    await using project = await open({ id: 'little', tools: 'own.read', when: { 'run.tainted': true }, effect: bound });
+    const shown = (leg: Leg) => JSON.stringify(leg.type === 'done' ? leg.output : null);
+    expect(shown((await project.call('own.read', {})).leg)).not.toContain('cut by Proctor');
+
+    const { leg, run } = await project.call('own.read', {});
+
+    expect(run).toMatchObject({ tainted: 1, timeout_ms: 5_000, max_output_bytes: 10 });
+    expect(shown(leg)).toMatch(/10 are shown/);
+    await using other = await project.another();
+    const attached = await other.gateway.gateway.attach(run.tool_run_id, other.caller());
+    const again = await attached.next({ hold_ms: 0, signal: new AbortController().signal });
+    expect(shown(again)).toBe(shown(leg));
   });
 
   test('a tool of a server taints from the moment it is asked, even if it fails', async () => {

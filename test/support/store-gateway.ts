@@ -87,6 +87,7 @@ export function decideBy(
       policy_digest: POLICY_DIGEST,
       rules: [`rule-${comes}`],
       ask: comes === 'ask' ? { ...ask, execute: 'attended', reason: 'it writes', ...terms } : null,
+      obligations: null,
       ...more,
       ...against,
     };

@@ -89,7 +89,7 @@ const explain: Action = async (context, options) =>
       .filter((event) => event.type === 'policy_decided')
       .map((event) => JSON.parse(event.body) as Decided);
     const body = row.policy_digest === null ? null : await store.policy(row.policy_digest);
-    const context_ = { tainted: false, pinned: true, realPath: (one: string) => app.gateway.deps.realPath(one) };
+    const context_ = { tainted: row.tainted === 1, realPath: (one: string) => app.gateway.deps.realPath(one) };
     const rules =
       body === null
         ? []
@@ -109,7 +109,7 @@ const explain: Action = async (context, options) =>
       `${output.style('bold', oneLine(document.tool))} ${oneLine(row.arguments)}`,
       ...decisions.map(
         (one, index) =>
-          `  ${index === 0 ? 'decided' : 'again  '} ${one.effect}${one.code === null ? '' : ` (${one.code})`}${one.rules.length > 0 ? ` by ${one.rules.join(', ')}` : ''}, policy ${one.policy_digest.slice(0, 12)}`,
+          `  ${index === 0 ? 'decided' : 'again  '} ${one.effect}${one.code === null ? '' : ` (${one.code})`}${one.rules.length > 0 ? ` by ${one.rules.join(', ')}` : ''}${one.tainted === true ? ', tainted by a tool of the open world' : ''}, policy ${one.policy_digest.slice(0, 12)}`,
       ),
       ...(error?.message == null ? [] : [`  because ${oneLine(error.message)}`]),
       ...(rules.length === 0
@@ -128,6 +128,7 @@ interface Decided {
   readonly code: string | null;
   readonly rules: readonly string[];
   readonly policy_digest: string;
+  readonly tainted: boolean | null;
 }
 
 const TRUTHS = {

@@ -4,10 +4,9 @@ import { decidePolicy, type PolicyDecision } from './decide.ts';
 import type { CallFacts, Surface } from './facts.ts';
 import type { Truth } from './matchers.ts';
 
-/** What is not on record of a call, and is taken as it was or is now. */
+/** What of a recorded call depends on the policy that is asked, and what is taken as it is now. */
 export interface RecordedContext {
   readonly tainted: boolean;
-  readonly pinned: boolean;
   realPath(path: string): string | null;
 }
 
@@ -21,6 +20,7 @@ export function recordedFacts(row: ToolRunRow, context: RecordedContext): CallFa
     agent: row.agent,
     risk: row.risk,
     bound: row.run_id !== null,
+    pinned: row.reason !== 'not_pinned',
     surface: row.surface as Surface,
     ...context,
   };

@@ -1,4 +1,5 @@
 import type { DecideRequest, GatewayFacts, NewToolRun } from '../../contract/store.ts';
+import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { reachedLimits } from './tool-limits.ts';
 import type { Numbered } from './tool-rows.ts';
@@ -37,24 +38,31 @@ where a.status in ('pending', 'approved') and a.expires_at > ?1 and t.principal 
     pinned: row.definition_digest !== null && pin?.digest === row.definition_digest,
     reached: reachedLimits(tx, request.limits, row.cost_micro_usd),
     pending: pending?.n ?? 0,
-    tainted: request.taint_ms !== null && isTainted(tx, row, request.taint_ms),
+    tainted: request.taint_ms === null ? null : isTainted(connection, row, now, request.taint_ms),
     held: row.run_id === null || (fence !== null && holds(tx, keys, fence)),
   };
 }
 
-function isTainted(tx: Transaction, row: Numbered, taintMs: number): boolean {
+/** Whether a tool of the open world was called before the call: in its attempt or, outside of runs, by its principal in the last `taintMs`. */
+export function isTainted(connection: Connection, row: Numbered, at: number, taintMs: number): boolean {
+  const { stream, ordinal, attempt, principal, tool_run_no } = row;
+  const dispatched = 'open_world = 1 and dispatched_at <= ? and tool_run_no <> ?';
   const found =
     row.run_id === null
-      ? tx.connection.get(
-          'select 1 from tool_run where principal = ? and stream = 0 and open_world = 1 and dispatched_at > ? limit 1',
-          row.principal,
-          tx.now - taintMs,
+      ? connection.get(
+          `select 1 from tool_run where principal = ? and stream = 0 and dispatched_at > ? and ${dispatched} limit 1`,
+          principal,
+          at - taintMs,
+          at,
+          tool_run_no,
         )
-      : tx.connection.get(
-          'select 1 from tool_run where stream = ? and ordinal = ? and attempt = ? and open_world = 1 and dispatched_at is not null limit 1',
-          row.stream,
-          row.ordinal,
-          row.attempt,
+      : connection.get(
+          `select 1 from tool_run where stream = ? and ordinal = ? and attempt = ? and ${dispatched} limit 1`,
+          stream,
+          ordinal,
+          attempt,
+          at,
+          tool_run_no,
         );
   return found !== undefined;
 }

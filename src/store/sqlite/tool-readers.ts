@@ -1,6 +1,7 @@
 import type { ApprovalRow, GatewayEventRow, Page, ToolRunFilter, ToolRunRow } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import { isTainted } from './tool-facts.ts';
 import { APPROVAL, type Numbered, plainToolRun, TOOL_RUN, toolRunById } from './tool-rows.ts';
 
 /** One tool run by id. */
@@ -57,6 +58,12 @@ export function undelivered(connection: Connection, callDigest: string, sinceMs:
     sinceMs,
   );
   return row === undefined || row.delivered_at !== null ? null : plainToolRun(row);
+}
+
+/** Whether a call was tainted when it was made. */
+export function wasTainted(connection: Connection, toolRunId: string, taintMs: number): boolean {
+  const row = toolRunById(connection, toolRunId);
+  return row !== null && isTainted(connection, row, row.created_at, taintMs);
 }
 
 /** Approvals, newest first. */

@@ -1,5 +1,12 @@
 import { ProctorError } from '../../contract/problem.ts';
-import type { DecideRequest, GatewayDecision, NewToolRun, ToolRunEnd, ToolRunRow } from '../../contract/store.ts';
+import type {
+  DecideRequest,
+  GatewayDecision,
+  GatewayFacts,
+  NewToolRun,
+  ToolRunEnd,
+  ToolRunRow,
+} from '../../contract/store.ts';
 import { toolErrorDigest } from '../../core/gateway.ts';
 import { newId } from '../../lib/id.ts';
 import type { Keys } from './keys.ts';
@@ -21,18 +28,20 @@ export function beginToolRun(
   if (known !== null) return { run: plainToolRun(known), created: false };
   const row = insertToolRun(tx, keys, run);
   tell(tx, row, 'tool_called', calledWith(row));
-  const decision = request.decide(gatewayFacts(tx, keys, row, request, run.fence));
-  tell(tx, row, 'policy_decided', decided(decision));
+  const facts = gatewayFacts(tx, keys, row, request, run.fence);
+  const decision = request.decide(facts);
+  tell(tx, row, 'policy_decided', decided(decision, facts));
   const columns = {
     decision: decision.effect === 'error' ? null : decision.effect,
     policy_digest: decision.policy_digest,
     rules: JSON.stringify(decision.rules),
     execute: decision.ask?.execute ?? null,
+    tainted: facts.tainted === null ? null : Number(facts.tainted),
   };
   if (decision.effect === 'allow') {
     // The way of nearly every call: decided and dispatched by one statement, and not read again.
-    dispatch(tx, keys, row, request, { ...columns, status: 'started' });
-    return { run: plainToolRun({ ...row, ...columns, dispatched_at: tx.now }), created: true };
+    const bounds = dispatch(tx, keys, row, request, decision, { ...columns, status: 'started' });
+    return { run: plainToolRun({ ...row, ...columns, ...bounds, dispatched_at: tx.now }), created: true };
   }
   update(tx, row, columns);
   if (decision.effect === 'ask') askFor(tx, row, decision);
@@ -56,8 +65,9 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
     return false;
   }
   const fence = row.run_id === null ? null : heldFence(tx, row);
-  const decision = request.decide(gatewayFacts(tx, keys, row, request, fence));
-  tell(tx, row, 'policy_decided', { ...decided(decision), approval_id: approval.approval_id });
+  const facts = gatewayFacts(tx, keys, row, request, fence);
+  const decision = request.decide(facts);
+  tell(tx, row, 'policy_decided', { ...decided(decision, facts), approval_id: approval.approval_id });
   if (decision.effect === 'deny' || decision.effect === 'error') {
     endApproval(tx, row, approval.approval_id, 'cancelled', decision.code ?? 'policy_changed');
     refuse(tx, row, decision);
@@ -67,7 +77,7 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
     policy_digest: decision.policy_digest,
     by: approval.decided_by,
   });
-  dispatch(tx, keys, row, request, { status: 'approved' });
+  dispatch(tx, keys, row, request, decision, { status: 'approved' });
   return true;
 }
 
@@ -177,8 +187,11 @@ function update(tx: Transaction, row: Numbered, columns: Readonly<Record<string,
   );
 }
 
-function decided({ effect, code, rules, policy_digest, ask }: GatewayDecision): Record<string, unknown> {
-  return { effect, code, rules, policy_digest, execute: ask?.execute ?? null };
+function decided(
+  { effect, code, rules, policy_digest, ask }: GatewayDecision,
+  { tainted }: GatewayFacts,
+): Record<string, unknown> {
+  return { effect, code, rules, policy_digest, execute: ask?.execute ?? null, tainted };
 }
 
 function askFor(tx: Transaction, row: Numbered, { ask, policy_digest }: GatewayDecision): void {
@@ -211,8 +224,9 @@ function dispatch(
   keys: Keys,
   row: Numbered,
   request: DecideRequest,
-  columns: Readonly<Record<string, string | null>>,
-): void {
+  decision: GatewayDecision,
+  columns: Readonly<Record<string, string | number | null>>,
+): { timeout_ms: number | null; max_output_bytes: number | null } {
   chargeLimits(tx, request.limits, row.cost_micro_usd);
   // A gateway that was silent so long that another took it for dead (a laptop that slept) lives if it makes a call; left as
   // ended, all that it makes from now on would be reaped while it is being made.
@@ -221,6 +235,9 @@ function dispatch(
     tx.now,
     request.session_id,
   );
-  update(tx, row, { ...columns, session_no: keys.session(request.session_id), dispatched_at: tx.now });
-  tell(tx, row, 'tool_dispatched', { session_id: request.session_id });
+  const { timeout_ms = null, max_output_bytes = null } = decision.obligations ?? {};
+  const bounds = { timeout_ms, max_output_bytes };
+  update(tx, row, { ...columns, ...bounds, session_no: keys.session(request.session_id), dispatched_at: tx.now });
+  tell(tx, row, 'tool_dispatched', { session_id: request.session_id, ...bounds });
+  return bounds;
 }

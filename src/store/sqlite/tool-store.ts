@@ -56,6 +56,7 @@ export function toolStore(
     toolRuns: (filter, page) => read(() => readers.toolRuns(connection, keys, filter, page)),
     toolRunsOf: (runId, ordinal, attempt) => read(() => readers.toolRunsOf(connection, keys, runId, ordinal, attempt)),
     undelivered: (digest, since) => read(() => readers.undelivered(connection, digest, since)),
+    wasTainted: (id, taintMs) => read(() => readers.wasTainted(connection, id, taintMs)),
     approval: (id) => read(() => approvalById(connection, id)),
     approvals: (open, page) => read(() => readers.approvals(connection, open, page)),
     lastApproved: (source, name) => read(() => readers.lastApproved(connection, source, name)),
