@@ -44,7 +44,8 @@ export interface AppOptions {
 export async function createApp(options: AppOptions): Promise<App> {
   const places = findPlaces(options.cwd, options.environment);
   if (options.existing) await present(places.store);
-  await mkdir(path.dirname(places.store), { recursive: true });
+  // Arguments, answers and whole outputs are kept in it: nobody else on the machine is to read them.
+  await mkdir(path.dirname(places.store), { recursive: true, mode: 0o700 });
   const store = openSqliteStore({ path: places.store });
   const secrets = new Secrets(lookupIn(options.environment));
   const webhooks = openWebhookSender({ clock: systemClock, resolve: (text) => secrets.resolve(text) });

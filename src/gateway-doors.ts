@@ -6,6 +6,7 @@ import type { ToolRunRow } from './contract/store.ts';
 import type { ToolOutput } from './contract/tool.ts';
 import { compilePolicy } from './core/policy/compile.ts';
 import { simulatedOperator } from './core/simulated-operator.ts';
+import type { Gateway } from './gateway/gateway.ts';
 import type { Caller } from './gateway/ports.ts';
 import type { GatewayApp } from './gateway-app.ts';
 import { Lru } from './lib/lru.ts';
@@ -18,7 +19,6 @@ interface Opened {
   readonly server: Listening;
 }
 
-const MOST_SHOWN = 65_536;
 const HOLD_MS = 45_000;
 
 /** Doors to the gateway for the attempts of this process: one server on loopback, started with the first door, and a token for each attempt. */
@@ -100,16 +100,16 @@ function door(
       forget();
       await gateway.closeAttempt(fence);
       const rows = await app.store.toolRunsOf(fence.run_id, fence.ordinal, fence.attempt);
-      return await gatedCalls(app, rows);
+      return await gatedCalls(gateway, rows);
     },
   };
 }
 
-async function gatedCalls(app: App, rows: readonly ToolRunRow[]): Promise<GatedCalls> {
+async function gatedCalls(gateway: Gateway, rows: readonly ToolRunRow[]): Promise<GatedCalls> {
   const { shownOutput } = await import('./gateway/output.ts');
   const calls: ToolCall[] = [];
   for (const row of rows) {
-    const output = await shownOutput(row, MOST_SHOWN, app.artifacts);
+    const output = await shownOutput(row, gateway.deps);
     calls.push({
       arguments: JSON.parse(row.arguments),
       name: `${row.source}.${row.name}`,

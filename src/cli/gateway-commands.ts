@@ -47,7 +47,7 @@ export function gatewayCommands(command: MakeCommand, on: GiveWork): void {
   on(
     command('mcp', 'be an MCP server whose tools are the project’s, gated: on the standard streams, or over HTTP')
       .option('--http [port]', 'over HTTP on this machine, with approvals and tool runs beside; 4780 unless said')
-      .option('--as <principal>', 'the agent that calls, where no token says so', 'agent:mcp')
+      .option('--as <principal>', 'the agent that calls, where no token says so; agent:mcp unless said')
       .option('--raw-source <source>', 'the tools of this source alone, under their own names')
       .option('--hold-ms <ms>', 'how long a call that waits is kept open at a time', positive, 45_000)
       .option('--open-to <address>', 'listen on this address of the machine instead of loopback')

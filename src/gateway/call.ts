@@ -5,7 +5,7 @@ import type { ToolOutput } from '../contract/tool.ts';
 import type { Catalogue } from './catalogue.ts';
 import { Conversation, type Listener, type Question } from './conversation.ts';
 import { carryOut } from './invoke.ts';
-import { shownOutput } from './output.ts';
+import { mostShown, shownOutput } from './output.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
 import { type Prepared, prepare, requestOf } from './prepare.ts';
 
@@ -29,7 +29,6 @@ export interface Patience {
 const POLL_MS = 100;
 const ELSEWHERE_POLL_MS = 200;
 const CANCEL_POLL_MS = 500;
-const DEFAULT_MOST_OUTPUT = 65_536;
 
 /** One call as this process follows it: it waits for the approval, carries the call out once it may, and hands over how it ended. */
 export class Call {
@@ -188,7 +187,7 @@ export class Call {
       tool: prepared.tool,
       arguments: prepared.arguments.value,
       timeout_ms: Math.min(this.#row.timeout_ms ?? Number.POSITIVE_INFINITY, prepared.tool.timeout_ms),
-      max_output_bytes: this.#most(),
+      max_output_bytes: mostShown(this.#row, this.#deps.sources),
       conversation: this.#conversation,
       signal: this.#stop.signal,
     });
@@ -196,15 +195,6 @@ export class Call {
     if (finished_at === null) return await this.#look();
     const { session_id: _own, error, ...columns } = end;
     this.#row = { ...this.#row, ...columns, error: error === null ? null : JSON.stringify(error), finished_at };
-  }
-
-  /** How much of the output the caller gets: by the source and by policy, whoever asks and whenever. */
-  #most(): number {
-    const source = this.#deps.sources.find(({ name }) => name === this.#row.source);
-    return Math.min(
-      source?.options.max_output_bytes ?? DEFAULT_MOST_OUTPUT,
-      this.#row.max_output_bytes ?? Number.POSITIVE_INFINITY,
-    );
   }
 
   /** Another process may ask for the call to be stopped. */
@@ -253,7 +243,7 @@ export class Call {
   }
 
   async #done(delivers: boolean): Promise<Leg> {
-    const output = await shownOutput(this.#row, this.#most(), this.#deps.artifacts);
+    const output = await shownOutput(this.#row, this.#deps);
     if (this.#row.decision === 'ask' && this.#row.delivered_at === null && delivers)
       await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
     return { type: 'done', run: this.#row, output };

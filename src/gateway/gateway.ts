@@ -68,7 +68,7 @@ export class Gateway {
     const prepared = await prepare(this.deps, this.#catalogue, caller, request, signal);
     if (request.idempotency_key == null && mayAsk(prepared)) {
       const joined = await this.deps.store.undelivered(prepared.run.call_digest, this.deps.clock.now() - REJOIN_MS);
-      if (joined !== null && canBeJoined(joined)) return this.#follow(caller, joined, prepared);
+      if (joined !== null && canBeJoined(joined, caller)) return this.#follow(caller, joined, prepared);
     }
     return await this.#record(caller, prepared);
   }
@@ -240,6 +240,11 @@ function isOf(row: ToolRunRow, { principal, bound }: Caller): boolean {
   return row.principal === principal.id && [row.run_id, row.ordinal, row.attempt].every((at, i) => at === where[i]);
 }
 
-function canBeJoined(row: ToolRunRow): boolean {
-  return row.reason !== 'superseded' || row.edited_into !== null;
+/**
+ * A client of MCP comes back by asking again, and is told how its call ended. At a terminal, where one was told to come back with `tool show`,
+ * who asks again for what expired or was cancelled wants it asked anew.
+ */
+function canBeJoined(row: ToolRunRow, { surface }: Caller): boolean {
+  if (row.reason === 'superseded') return row.edited_into !== null;
+  return !(surface === 'cli' && (row.reason === 'approval_expired' || row.reason === 'cancelled'));
 }

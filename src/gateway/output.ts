@@ -1,8 +1,9 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
+import type { ToolRunRow } from '../contract/store.ts';
 import type { ContentBlock, ToolOutput } from '../contract/tool.ts';
 import { toolOutputDigest } from '../core/gateway.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { SecretKeeper } from './ports.ts';
+import type { GatewayDeps, SecretKeeper } from './ports.ts';
 import { redactedCanonical } from './redact-json.ts';
 
 /** A tool's output as it is kept: what the caller gets, and where the whole is. */
@@ -35,18 +36,25 @@ export async function keepOutput(
   return { output: large ? null : whole, output_artifact, output_digest, output_bytes, shown };
 }
 
+const DEFAULT_MOST_BYTES = 65_536;
+
+/** How much of its output the caller of a tool run gets, by the source and by policy: whoever asks and whenever. */
+export function mostShown(row: ToolRunRow, sources: GatewayDeps['sources']): number {
+  const source = sources.find(({ name }) => name === row.source);
+  return Math.min(
+    source?.options.max_output_bytes ?? DEFAULT_MOST_BYTES,
+    row.max_output_bytes ?? Number.POSITIVE_INFINITY,
+  );
+}
+
 /** The output that the caller of a tool run got: from its row, or made again from the artifact. */
 export async function shownOutput(
-  row: {
-    readonly output: string | null;
-    readonly output_artifact: string | null;
-    readonly output_bytes: number | null;
-  },
-  most: number,
-  artifacts: ArtifactStore,
+  row: ToolRunRow,
+  { sources, artifacts }: Pick<GatewayDeps, 'sources' | 'artifacts'>,
 ): Promise<ToolOutput | null> {
   if (row.output !== null) return JSON.parse(row.output) as ToolOutput;
   if (row.output_artifact === null) return null;
+  const most = mostShown(row, sources);
   const whole = (await artifacts.get(row.output_artifact)).toString();
   return cutOutput(JSON.parse(whole) as ToolOutput, row.output_bytes ?? whole.length, most, row.output_artifact);
 }

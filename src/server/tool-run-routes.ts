@@ -22,12 +22,11 @@ const callSchema = z.strictObject({
   request_id: z.string().max(200).nullable().default(null),
 });
 
-const MOST_SHOWN = 65_536;
 const RUNS_MS = 300_000;
 
 /** `GET /api/tool_runs`, `GET /api/tool_runs/ID`, `…/events`, `POST /api/tool_runs`, `POST /api/tool_runs/ID/cancel`; agents see their own only. */
 export function toolRunRoutes(gateway: Gateway): Hono<ServerEnv> {
-  const { store, artifacts } = gateway.deps;
+  const { store } = gateway.deps;
   const find = async (id: string, caller: Caller) => {
     const row = await store.toolRun(id);
     if (row === null || (caller.principal.kind === 'agent' && row.principal !== caller.principal.id))
@@ -49,7 +48,7 @@ export function toolRunRoutes(gateway: Gateway): Hono<ServerEnv> {
     })
     .get('/:id', async (context) => {
       const row = await find(context.req.param('id'), context.get('caller'));
-      return context.json(toolRunDocument(row, await shownOutput(row, MOST_SHOWN, artifacts)));
+      return context.json(toolRunDocument(row, await shownOutput(row, gateway.deps)));
     })
     .get('/:id/events', async (context) => {
       const row = await find(context.req.param('id'), context.get('caller'));
@@ -70,6 +69,12 @@ export function toolRunRoutes(gateway: Gateway): Hono<ServerEnv> {
     .post('/:id/cancel', async (context) => {
       const caller = context.get('caller');
       const row = await find(context.req.param('id'), caller);
+      const { id, roles } = caller.principal;
+      if (row.principal !== id && !roles.includes('operator'))
+        throw new ProctorError(
+          'forbidden',
+          `${row.tool_run_id} is a call of ${row.principal}: ${row.principal} or a principal with the role operator may stop it, and ${id} is neither`,
+        );
       const outcome = await gateway.cancel(row.tool_run_id, 'over HTTP', caller.principal.id);
       return context.json({ tool_run_id: row.tool_run_id, outcome }, outcome === 'ended' ? 409 : 200);
     });

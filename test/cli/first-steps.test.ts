@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
@@ -37,6 +37,7 @@ test('init, check --probe, run, show and verify: the road of the README', async 
 
   const run = await proctor(at, ['run', 'profile.yaml', '--json']);
   expect(run.code).toBe(0);
+  expect((await stat(path.join(at, '.proctor'))).mode & 0o077, 'nobody else reads what is kept').toBe(0);
   const document = JSON.parse(run.stdout) as Record<string, unknown>;
   expect(document).toMatchObject({
     status: 'completed',

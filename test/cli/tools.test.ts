@@ -255,6 +255,18 @@ rules:
     }
   });
 
+  test('who asks again for what was cancelled has it asked anew', async () => {
+    await using project = await toolProject();
+    const ids = [];
+    for (let round = 0; round < 2; round += 1) {
+      const asked = (await run(project, 'box.write', 'b')).documents[0];
+      expect([round, asked?.status]).toEqual([round, 'approval_required']);
+      ids.push(asked?.tool_run_id ?? '');
+      await proctor(project.path, ['tool', 'cancel', ids.at(-1) ?? '']);
+    }
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test('a switch, and a stricter policy, hold for calls that were approved already', async () => {
     await using project = await toolProject({
       policy: `version: 1\napprovals: { self_approval: true }\nrules: [{ id: w, effect: { ask: { execute: attended } } }]\n`,
@@ -278,7 +290,11 @@ test('without a policy, with a broken one, or with none at all, every call is de
     else await project.write('policy.yaml', text);
     const { code, documents } = await run(project, 'box.read', 'a');
     expect([code, documents[0]]).toMatchObject([1, { status: 'denied', reason: 'policy_error' }]);
-    expect(documents[0]?.error?.message).toContain(text === null ? 'proctor policy init' : 'proctor policy check');
+    const hint = text === null ? 'proctor policy init' : 'proctor policy check';
+    expect(documents[0]?.error?.message).toContain(hint);
+    const listed = await project.json<{ state: string }>(['tool', 'ls']);
+    expect([listed.code, new Set(listed.documents.map(({ state }) => state))]).toEqual([2, new Set(['no_policy'])]);
+    expect(listed.stderr).toContain(hint);
   }
   expect(await done(project)).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { threat } from '../support/gateway-threats.ts';
 
 const PRINCIPALS = [
   { id: 'human:operator', roles: ['operator'] },
+  { id: 'human:guest', roles: [] },
   { id: 'agent:a', roles: ['operator'] },
   { id: 'agent:b', roles: [] },
 ];
@@ -82,6 +83,10 @@ test(
       tool_runs: [],
     });
     expect((await http.ask('agent:a', 'GET', `/api/tool_runs/${tool_run_id}`)).status).toBe(200);
+    const cancel = `/api/tool_runs/${tool_run_id}/cancel`;
+    const guest = await http.ask('human:guest', 'POST', cancel);
+    expect([guest.status, await guest.json()]).toMatchObject([403, { code: 'forbidden' }]);
+    expect((await http.ask('human:operator', 'POST', cancel)).status).toBe(200);
   },
 );
 

@@ -183,6 +183,13 @@ describe('without a token', () => {
     expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('for loopback only') });
   });
 
+  test('a name for the caller is refused where tokens say who calls', async () => {
+    const project = { principals: [{ id: 'agent:desk', token: `\${secret:DESK_TOKEN}` }] };
+    await using desk = await mcpProject({ tools: {}, policy: EVERYTHING, project });
+    const { code, stderr } = await proctor(['mcp', '--http', '0', '--as', 'agent:anyone'], { cwd: desk.folder });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('the tokens of agent:desk in proctor.yaml say who')]);
+  });
+
   test('who is let in calls as the agent, and answers no approvals', async () => {
     await using project = await mcpProject({ tools: {}, policy: EVERYTHING });
     await using gateway = await startGateway(project.folder, '--anonymous', '--as', 'agent:anyone');

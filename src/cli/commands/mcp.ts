@@ -13,7 +13,7 @@ import { withGateway } from '../with-gateway.ts';
 
 interface McpOptions {
   readonly http?: string | true;
-  readonly as: string;
+  readonly as?: string;
   readonly rawSource?: string;
   readonly holdMs: number;
   readonly openTo?: string;
@@ -25,11 +25,9 @@ const DEFAULT_PORT = 4780;
 /** `proctor mcp`: Proctor as an MCP server, on its standard streams or over HTTP, whose tools are the gated ones. */
 export const mcp: Command<McpOptions> = async (context, options) =>
   await withGateway(context, async (gateway, app) => {
-    if (!principalIdSchema.safeParse(options.as).success || !options.as.startsWith('agent:'))
-      throw new ProctorError(
-        'usage',
-        `--as is \`${options.as}\`; it must be agent:NAME, for who speaks MCP is an agent`,
-      );
+    const as = options.as ?? 'agent:mcp';
+    if (!principalIdSchema.safeParse(as).success || !as.startsWith('agent:'))
+      throw new ProctorError('usage', `--as is \`${as}\`; it must be agent:NAME, for who speaks MCP is an agent`);
     if (options.anonymous && options.http === undefined)
       throw new ProctorError('usage', '--anonymous is about callers over HTTP; give --http with it');
     if (options.rawSource !== undefined && !Object.hasOwn(gateway.loaded.project.tools, options.rawSource))
@@ -40,7 +38,7 @@ export const mcp: Command<McpOptions> = async (context, options) =>
       hold_ms: options.holdMs,
       raw_source: options.rawSource ?? null,
     };
-    const caller: Caller = { principal: gateway.principal(options.as), surface: 'mcp', bound: null };
+    const caller: Caller = { principal: gateway.principal(as), surface: 'mcp', bound: null };
     return options.http === undefined
       ? await overStdio(context, serving, caller)
       : await overHttp(context, options, gateway, app, serving, caller);
@@ -66,7 +64,7 @@ async function overStdio({ output }: CommandContext, serving: Serving, caller: C
 
 async function overHttp(
   { output, environment }: CommandContext,
-  { http, openTo, anonymous = false }: McpOptions,
+  { http, as, openTo, anonymous = false }: McpOptions,
   gateway: GatewayApp,
   app: App,
   serving: Serving,
@@ -77,6 +75,11 @@ async function overHttp(
   const { project } = gateway.loaded;
   const tokens = new Tokens();
   const named = project.principals.filter(({ token }) => token !== undefined);
+  if (as !== undefined && named.length > 0 && !anonymous)
+    throw new ProctorError(
+      'usage',
+      `--as says nothing here: the tokens of ${named.map(({ id }) => id).join(', ')} in proctor.yaml say who calls; leave it out`,
+    );
   for (const { id, token = '' } of named)
     tokens.add(gateway.secrets.resolve(token), () => ({
       principal: gateway.principal(id),

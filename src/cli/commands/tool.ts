@@ -6,6 +6,7 @@ import type { ToolRunFilter, ToolRunRow } from '../../contract/store.ts';
 import { gatewayEventDocument, toolRunDocument } from '../../gateway/describe.ts';
 import { shownOutput } from '../../gateway/output.ts';
 import type { Caller } from '../../gateway/ports.ts';
+import { policyProblem } from '../../gateway/prepare.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
@@ -56,11 +57,15 @@ const ls: Action = async ({ output }, options, gateway, app) => {
   const { tools, problems } = await gateway.gateway.catalogue(never(), true);
   const pins = new Map((await app.store.pins(null)).map((pin) => [`${pin.source}.${pin.name}`, pin.digest]));
   const off = (await app.store.switches()).filter((row) => row.off === 1);
+  const unread = await gateway.policy().then(
+    () => null,
+    (error: unknown) => policyProblem(error),
+  );
   const rows = tools.map(({ tool: name, source, definition, digest, risk }) => {
     const pinned = pins.get(name) ?? null;
     const scope = off.find((row) => row.scope === '*' || row.scope === source.name || row.scope === name);
-    const state =
-      scope !== undefined ? 'switched_off' : pinned === digest ? 'callable' : pinned === null ? 'new' : 'changed';
+    const known = pinned === digest ? 'callable' : pinned === null ? 'new' : 'changed';
+    const state = scope !== undefined ? 'switched_off' : unread !== null && known === 'callable' ? 'no_policy' : known;
     return {
       tool: name,
       state,
@@ -94,7 +99,8 @@ const ls: Action = async ({ output }, options, gateway, app) => {
     output.note(
       `${output.noteStyle('yellow', 'refused')} ${oneLine(name === null ? source : `${source}.${name}`)}: ${oneLine(message)}`,
     );
-  return problems.some((problem) => problem.tool === null) ? 3 : 0;
+  if (unread !== null) output.note(`${output.noteStyle('red', 'denied')} every call: ${oneLine(unread)}`);
+  return problems.some((problem) => problem.tool === null) ? 3 : unread === null ? 0 : 2;
 };
 
 async function listRuns(output: CommandContext['output'], options: ToolOptions, app: App): Promise<number> {
@@ -160,7 +166,7 @@ const run: Action = async (context, options, gateway, app) => {
   return interruption.exitCode() ?? (status === 'ok' ? 0 : 1);
 };
 
-const show: Action = async ({ output }, options, _gateway, app) => {
+const show: Action = async ({ output }, options, gateway, app) => {
   const row = await app.store.toolRun(named(options, 'show TOOL_RUN'));
   if (row === null)
     throw new ProctorError(
@@ -168,7 +174,7 @@ const show: Action = async ({ output }, options, _gateway, app) => {
       `there is no tool run \`${options.name}\`; \`proctor tool ls --runs\` lists them`,
     );
   if (options.events === true) return await listEvents(output, row, app);
-  const document = toolRunDocument(row, await shownOutput(row, 65_536, app.artifacts));
+  const document = toolRunDocument(row, await shownOutput(row, gateway.gateway.deps));
   output.result(document, toolRunText(document, output));
   return 0;
 };
