@@ -1,3 +1,5 @@
+import type { ToolRunRow } from './tool-store.ts';
+
 /** A cap that a call counts against: denied when it is reached, counted when the call is dispatched. */
 export interface LimitCharge {
   readonly id: string;
@@ -53,5 +55,10 @@ export interface DecideRequest {
   readonly limits: readonly LimitCharge[];
   /** Look whether the call is tainted, outside of a run by what answered in the last so many milliseconds; null: do not look. */
   readonly taint_ms: number | null;
+  /**
+   * Before a call is recorded: the newest of the same call, made at `since` or later, that policy asked for and whose outcome nobody has got
+   * yet takes its place, if it is one that `joins`. Null: every call is one of its own.
+   */
+  readonly rejoin: { readonly since: number; joins(row: ToolRunRow): boolean } | null;
   decide(facts: GatewayFacts): GatewayDecision;
 }

@@ -224,8 +224,6 @@ export interface ToolStore {
   toolRuns(filter: ToolRunFilter, page: Page<string>): Promise<ToolRunRow[]>;
   /** Tool runs of an attempt in the order of their calls. */
   toolRunsOf(runId: string, ordinal: number, attempt: number): Promise<ToolRunRow[]>;
-  /** The newest tool run of the same call that policy asked for and whose outcome nobody has got yet. */
-  undelivered(callDigest: string, sinceMs: number): Promise<ToolRunRow | null>;
   /** Whether a tool of the open world had answered before the call: outside of a run within `taint_ms`. */
   wasTainted(toolRunId: string, taint_ms: number): Promise<boolean>;
   approval(approvalId: string): Promise<ApprovalRow | null>;

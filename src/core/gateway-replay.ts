@@ -61,10 +61,12 @@ function step(state: ReplayedToolRun | null, event: GatewayEventRecord): Replaye
   if (event.type === 'tool_called') return state === null ? called(event, body) : 'the call was made before';
   if (state === null) return 'the call was not made yet';
   const ended = state.run['finished_at'] !== null;
-  if (ended && event.type !== 'tool_outcome_late') return `the tool run had ended as \`${state.run['status']}\``;
+  if (ended && !AFTER_THE_END.has(event.type)) return `the tool run had ended as \`${state.run['status']}\``;
   const known = Object.hasOwn(STEPS, event.type) ? STEPS[event.type] : undefined;
   return known === undefined ? 'no tool run has such an event' : known(state, event, body);
 }
+
+const AFTER_THE_END: ReadonlySet<string> = new Set(['tool_outcome_late', 'tool_outcome_delivered']);
 
 function called(event: GatewayEventRecord, body: EventBody): ReplayedToolRun {
   const run = { ...NEW_RUN, tool_run_id: event.tool_run_id, created_at: event.at, ...cells(body, CALLED) };
@@ -108,6 +110,7 @@ const NEW_RUN: Cells = {
   dispatched_at: null,
   timeout_ms: null,
   max_output_bytes: null,
+  delivered_at: null,
   finished_at: null,
   ...Object.fromEntries(OUTCOME.map((name) => [name, null])),
 };
@@ -169,6 +172,11 @@ const STEPS: Readonly<Record<string, Step>> = {
   tool_timed_out: (state, event, body) => runEnded(state, event, body, 'timeout'),
   tool_denied: (state, event, body) => runEnded(state, event, body, 'denied'),
   tool_outcome_late: (state) => state,
+  tool_outcome_delivered: (state, event) => {
+    if (state.run['finished_at'] === null) return 'the call had not ended';
+    if (state.run['delivered_at'] !== null) return 'the outcome was handed over before';
+    return { ...state, run: { ...state.run, delivered_at: event.at } };
+  },
   tool_cancel_requested: (state, event, body) => {
     const { reason = null, by = null } = cells(body, ['reason', 'by']);
     if (state.cancel !== null) return 'the call was to be stopped before';

@@ -1,7 +1,7 @@
 import type { Principal } from '../contract/principal.ts';
 import { kindOfPrincipal } from '../contract/principal.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { AnswerResult, ApprovalRow, ToolRunRow } from '../contract/store.ts';
+import type { AnswerResult, ApprovalRow, DecideRequest, ToolRunRow } from '../contract/store.ts';
 import { mayEverCall } from '../core/policy/decide.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { globMatches } from '../lib/glob.ts';
@@ -66,11 +66,11 @@ export class Gateway {
   async start(caller: Caller, request: CallRequest, signal: AbortSignal): Promise<Call> {
     await this.deps.opened();
     const prepared = await prepare(this.deps, this.#catalogue, caller, request, signal);
-    if (request.idempotency_key == null && mayAsk(prepared)) {
-      const joined = await this.deps.store.undelivered(prepared.run.call_digest, this.deps.clock.now() - REJOIN_MS);
-      if (joined !== null && canBeJoined(joined, caller)) return this.#follow(caller, joined, prepared);
-    }
-    return await this.#record(caller, prepared);
+    const rejoin =
+      request.idempotency_key == null && mayAsk(prepared)
+        ? { since: this.deps.clock.now() - REJOIN_MS, joins: (row: ToolRunRow) => canBeJoined(row, caller) }
+        : null;
+    return await this.#record(caller, prepared, rejoin);
   }
 
   /** A call that was made before, by the same caller; `not_found` for any other. */
@@ -171,16 +171,17 @@ export class Gateway {
     return null;
   }
 
-  async #record(caller: Caller, prepared: Prepared): Promise<Call> {
+  async #record(caller: Caller, prepared: Prepared, rejoin: DecideRequest['rejoin']): Promise<Call> {
     const { policy } = prepared;
     if (policy !== null && !this.#kept.has(policy.digest)) {
       await this.deps.store.keepPolicy(policy.digest, canonicalJson(policy.document));
       this.#kept.add(policy.digest);
     }
-    const { run, created } = await this.deps.store.beginToolRun(prepared.run, prepared.request(null));
+    const request = { ...prepared.request(null), rejoin };
+    const { run, created } = await this.deps.store.beginToolRun(prepared.run, request);
     const call = this.#follow(caller, run, prepared);
     if (created) call.begin(); // what was there before is carried out by who recorded it
-    if (run.status === 'approval_required' && caller.bound !== null) this.#simulate(caller.bound, run);
+    if (created && run.status === 'approval_required' && caller.bound !== null) this.#simulate(caller.bound, run);
     return call;
   }
 

@@ -134,6 +134,7 @@ export async function prepare(
         ordinal: where.ordinal,
       }),
       taint_ms: policy?.asks_taint === true ? policy.document.taint_ms : null,
+      rejoin: null,
       decide: (found) => decideCall({ ...decidable, known: decidable.known || problem !== null, answered }, found),
     }),
   };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ApprovalRow, GatewayEventRow, ToolRunFilter, ToolRunRow } from '../../src/contract/store.ts';
 import { pages } from '../support/store-fixture.ts';
-import { decideBy, definitionOf, endOf, GatewayScene } from '../support/store-gateway.ts';
+import { decideBy, definitionOf, endOf, GatewayScene, requestBy } from '../support/store-gateway.ts';
 import type { OpenHarness } from '../support/store-harness.ts';
 
 const ALL = { after: null, limit: 1_000 };
@@ -99,8 +99,11 @@ export function storeToolReaders(open: OpenHarness): void {
     await using scene = await GatewayScene.open(open);
     const since = scene.now();
     const { run } = await scene.ask();
-    const found = async (change = {}, from = since) =>
-      (await scene.store.undelivered(scene.call(change).call_digest, from))?.tool_run_id ?? null;
+    const found = async (change = {}, from = since, joins = () => true) => {
+      const request = requestBy(decideBy('deny'), { rejoin: { since: from, joins } });
+      const { run: joined, created } = await scene.store.beginToolRun(scene.call(change), request);
+      return created ? null : joined.tool_run_id;
+    };
     expect(await found()).toBe(run.tool_run_id);
     const fence = await scene.fence();
     for (const other of [
@@ -115,6 +118,8 @@ export function storeToolReaders(open: OpenHarness): void {
       expect(await found(other), JSON.stringify(other)).toBeNull();
     scene.advance(10);
     expect(await found({}, since + 1)).toBeNull(); // it was made before that
+    expect(await found({}, since, () => false)).toBeNull(); // the caller does not want it
+    await expect(scene.store.deliverToolRun(run.tool_run_id)).rejects.toMatchObject({ code: 'illegal_transition' });
     await scene.answer(await scene.approvalOf(run), { decision: 'deny' });
     expect(await found()).toBe(run.tool_run_id); // how it ended was not handed over either
     await scene.store.deliverToolRun(run.tool_run_id);
@@ -128,8 +133,18 @@ export function storeToolReaders(open: OpenHarness): void {
 
   it('what policy allowed is not found again: the same call is made twice then', async () => {
     await using scene = await GatewayScene.open(open);
-    const run = await scene.begin('allow');
-    expect(await scene.store.undelivered(run.call_digest, 0)).toBeNull();
+    const rejoin = { since: 0, joins: () => true };
+    await scene.begin('allow', {}, { rejoin });
+    const second = await scene.store.beginToolRun(scene.call(), requestBy(decideBy('allow'), { rejoin }));
+    expect(second.created).toBe(true);
+  });
+
+  it('of fifty that ask for the same call at once one asks', async () => {
+    await using scene = await GatewayScene.open(open);
+    const request = requestBy(decideBy('ask'), { rejoin: { since: 0, joins: () => true } });
+    const asked = await Promise.all(Array.from({ length: 50 }, () => scene.store.beginToolRun(scene.call(), request)));
+    expect(asked.filter(({ created }) => created)).toHaveLength(1);
+    expect(new Set(asked.map(({ run }) => run.tool_run_id)).size).toBe(1);
   });
 
   it('the arguments that were approved last are those of the last approval that was used', async () => {

@@ -165,7 +165,11 @@ test(
       ['deny', ['not-now']],
     ]);
     expect(new Set(decided.map(({ policy_digest }) => policy_digest)).size).toBe(2);
-    expect((await project.events(call.tool_run_id)).slice(-2)).toEqual(['approval_cancelled', 'tool_denied']);
+    expect((await project.events(call.tool_run_id)).slice(-3)).toEqual([
+      'approval_cancelled',
+      'tool_denied',
+      'tool_outcome_delivered',
+    ]);
   },
 );
 

@@ -55,7 +55,11 @@ describe(threat(9, 'any member of a definition that changes takes the tool out o
     const { ended, run: late } = await project.call('up.act', {}, { hold_ms: 5_000 });
 
     expect([late.tool_run_id, ended]).toEqual([run.tool_run_id, 'denied definition_changed']);
-    expect((await project.events(run.tool_run_id)).slice(-2)).toEqual(['approval_cancelled', 'tool_denied']);
+    expect((await project.events(run.tool_run_id)).slice(-3)).toEqual([
+      'approval_cancelled',
+      'tool_denied',
+      'tool_outcome_delivered',
+    ]);
     expect((await project.app.store.toolRun(run.tool_run_id))?.dispatched_at).toBeNull();
   });
 

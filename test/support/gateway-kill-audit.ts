@@ -47,7 +47,8 @@ export async function auditRound(
   if (others.length > 0) violations.push(`a side effect under another key: ${others.join()}`);
 
   const events = await typesOf(store, call.tool_run_id);
-  const expected = [...UNTIL_DISPATCH, unknown ? 'tool_failed' : 'tool_succeeded'];
+  const handed = call.delivered_at === null ? [] : ['tool_outcome_delivered'];
+  const expected = [...UNTIL_DISPATCH, unknown ? 'tool_failed' : 'tool_succeeded', ...handed];
   if (events.join() !== expected.join()) violations.push(`its events are ${events.join()}`);
   const approval = await store.approval(call.approval_id ?? '');
   if (approval?.status !== 'consumed') violations.push(`its approval is ${approval?.status}`);

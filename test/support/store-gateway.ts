@@ -109,7 +109,7 @@ function whyNot(facts: GatewayFacts): Pick<GatewayDecision, 'effect' | 'code' | 
 
 /** What a gateway session asks the store at a decision. */
 export function requestBy(decide: DecideRequest['decide'], change: Partial<DecideRequest> = {}): DecideRequest {
-  return { session_id: 'wse_g1', limits: [], taint_ms: null, decide, ...change };
+  return { session_id: 'wse_g1', limits: [], taint_ms: null, rejoin: null, decide, ...change };
 }
 
 /** The answer of an operator who was shown the call. */

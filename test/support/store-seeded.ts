@@ -95,7 +95,8 @@ export async function seedGateway(store: Store, fence: Fence): Promise<void> {
     const run = await make(name, 'ask');
     await answer(run);
     await store.consumeApproval(run.tool_run_id, requestBy(decideBy('ask'), { limits }));
-    if (name === 'used') await store.finishToolRun(endOf(run.tool_run_id));
+    if (name === 'making') continue;
+    await store.finishToolRun(endOf(run.tool_run_id));
     await store.deliverToolRun(run.tool_run_id);
   }
   const old = await make('old', 'ask');

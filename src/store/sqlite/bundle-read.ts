@@ -104,6 +104,7 @@ const HELD = ['run', 'snapshot', 'worker_session', 'artifact', 'bundle', 'meta']
 const GATEWAY: Readonly<Record<string, string>> = {
   tool_run: 'stream not in (select run_no from run)',
   approval: 'tool_run_no not in (select tool_run_no from tool_run)',
+  tool_delivery: 'tool_run_no not in (select tool_run_no from tool_run)',
   gateway_head: 'stream not in (select run_no from run)',
   gateway_event: 'stream not in (select run_no from run)',
 };

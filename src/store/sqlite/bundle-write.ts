@@ -111,7 +111,7 @@ class BundleWriter {
     this.#insert('result', result);
   }
 
-  /** The calls of gated tools, with their approvals and events. Who carried them out, and whether the outcome was fetched, stays here. */
+  /** The calls of gated tools, with their approvals and events. Who carried them out stays here. */
   async #gateway(): Promise<void> {
     const { store, run } = this.#source;
     const head = await store.gatewayHead(run.run_id);
@@ -121,14 +121,7 @@ class BundleWriter {
     await this.#paged<ToolRunRow, string>(
       (after) => store.toolRunsIn(run.run_id, { after, limit: PAGE }),
       (row) => {
-        const {
-          run_id: _run,
-          approval_id: _approval,
-          edited_into: _into,
-          delivered_at: _delivered,
-          edited_from,
-          ...columns
-        } = row;
+        const { run_id: _run, approval_id: _approval, edited_into: _into, delivered_at, edited_from, ...columns } = row;
         numbers.set(row.tool_run_id, numbers.size + 1);
         const from = edited_from === null ? null : (numbers.get(edited_from) ?? null);
         const session_no = row.dispatched_at === null ? null : 0;
@@ -139,6 +132,7 @@ class BundleWriter {
           edited_from: from,
           session_no,
         });
+        if (delivered_at !== null) this.#insert('tool_delivery', { tool_run_no: numbers.size, delivered_at });
       },
       (row) => row.tool_run_id,
     );

@@ -92,6 +92,12 @@ end`,
   `create trigger gateway_head_forward before update on gateway_head when new.stream <> old.stream or new.event_count <= old.event_count begin
   select raise(abort, 'proctor: the event head only moves forward');
 end`,
+  guard('tool_delivery_of_ended', 'insert on tool_delivery', [
+    [
+      'not exists (select 1 from tool_run where tool_run_no = new.tool_run_no and finished_at is not null)',
+      'the outcome of a call is handed over when it has ended',
+    ],
+  ]),
   guard('gateway_event_appends', 'insert on gateway_event', [
     [
       'new.seq <> 1 + coalesce((select max(seq) from gateway_event where stream = new.stream), 0)',

@@ -153,12 +153,13 @@ function checkToolRuns(connection: Connection, found: Found): void {
 }
 
 /** Every column of a tool run, of its approval (`approval_…`, or as it is called) and of the request to stop it. */
-const ROW = `select t.*, r.run_id, s.session_id, f.tool_run_id as edited_from_id,
+const ROW = `select t.*, r.run_id, s.session_id, d.delivered_at, f.tool_run_id as edited_from_id,
 a.approval_id, a.status as a_status, a.call_digest as a_call_digest, a.policy_digest as a_policy_digest, a.approvers, a.self_approval, a.edit,
 a.reason as a_reason, a.requested_at, a.expires_at, a.decided_at, a.decided_by, a.decided_roles, a.decided_on, a.comment, a.preview_digest, a.ended_at,
 a.ended_because, c.reason as c_reason, c.requested_by as c_requested_by, c.requested_at as c_requested_at
 from tool_run t left join run r on r.run_no = t.stream left join worker_session s on s.session_no = t.session_no
-left join tool_run f on f.tool_run_no = t.edited_from left join approval a on a.tool_run_no = t.tool_run_no left join tool_cancel c on c.tool_run_no = t.tool_run_no`;
+left join tool_run f on f.tool_run_no = t.edited_from left join approval a on a.tool_run_no = t.tool_run_no left join tool_cancel c on c.tool_run_no = t.tool_run_no
+left join tool_delivery d on d.tool_run_no = t.tool_run_no`;
 
 function toolRunDifference(row: Record<string, Cell>, events: readonly StoredEvent[]): string | null {
   const { state, fault } = replayToolRun(events);

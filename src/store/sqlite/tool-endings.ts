@@ -1,3 +1,4 @@
+import { ProctorError } from '../../contract/problem.ts';
 import type { GatewayDecision } from '../../contract/store.ts';
 import { toolErrorDigest } from '../../core/gateway.ts';
 import { type Numbered, tell } from './tool-rows.ts';
@@ -47,7 +48,9 @@ export function refuse(
 }
 
 /** Notes that the outcome was handed over. */
-export function deliver(tx: Transaction, toolRunNo: number): void {
-  if (tx.connection.get('select 1 from tool_delivery where tool_run_no = ?', toolRunNo) !== undefined) return;
-  tx.connection.run('insert into tool_delivery (tool_run_no, delivered_at) values (?, ?)', toolRunNo, tx.now);
+export function deliver(tx: Transaction, row: Numbered): void {
+  if (row.finished_at === null) throw new ProctorError('illegal_transition', `${row.tool_run_id} has not ended yet`);
+  if (row.delivered_at !== null) return;
+  tx.connection.run('insert into tool_delivery (tool_run_no, delivered_at) values (?, ?)', row.tool_run_no, tx.now);
+  tell(tx, row, 'tool_outcome_delivered', {});
 }

@@ -1,7 +1,7 @@
 import { ProctorError } from '../../contract/problem.ts';
-import type { NewToolRun } from '../../contract/store.ts';
+import type { DecideRequest, NewToolRun, ToolRunRow } from '../../contract/store.ts';
 import type { Keys } from './keys.ts';
-import { type Numbered, toolRunById } from './tool-rows.ts';
+import { type Numbered, plainToolRun, TOOL_RUN, toolRunById } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The call that was made under the same idempotency key; null when there is none, a conflict when it is another call. */
@@ -19,6 +19,19 @@ export function knownByKey(tx: Transaction, run: NewToolRun): Numbered | null {
       `the idempotency key \`${run.idempotency_key}\` was used for another call (${found.tool_run_id}); use a new key for a new call`,
     );
   return toolRunById(tx.connection, found.tool_run_id);
+}
+
+/** The newest tool run of the same call that was asked for and whose outcome nobody has got: who asks again is given that one. */
+export function rejoined(tx: Transaction, run: NewToolRun, rejoin: DecideRequest['rejoin']): ToolRunRow | null {
+  if (rejoin === null) return null;
+  const found = tx.connection.get<Numbered>(
+    `select ${TOOL_RUN} where t.call_digest = ? and t.decision = 'ask' and t.created_at >= ? order by t.tool_run_no desc limit 1`,
+    run.call_digest,
+    rejoin.since,
+  );
+  if (found === undefined || found.delivered_at !== null) return null;
+  const row = plainToolRun(found);
+  return rejoin.joins(row) ? row : null;
 }
 
 /** Inserts a call; answers its row as it then is. */

@@ -50,16 +50,6 @@ export function toolRunsOf(
     .map(plainToolRun);
 }
 
-/** The newest tool run of a call that was asked for and whose outcome nobody has got. */
-export function undelivered(connection: Connection, callDigest: string, sinceMs: number): ToolRunRow | null {
-  const row = connection.get<Numbered>(
-    `select ${TOOL_RUN} where t.call_digest = ? and t.decision = 'ask' and t.created_at >= ? order by t.tool_run_no desc limit 1`,
-    callDigest,
-    sinceMs,
-  );
-  return row === undefined || row.delivered_at !== null ? null : plainToolRun(row);
-}
-
 /** Whether a call was tainted when it was made. */
 export function wasTainted(connection: Connection, toolRunId: string, taintMs: number): boolean {
   const row = toolRunById(connection, toolRunId);

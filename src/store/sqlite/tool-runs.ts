@@ -12,7 +12,7 @@ import { newId } from '../../lib/id.ts';
 import type { Keys } from './keys.ts';
 import { endApproval, refuse } from './tool-endings.ts';
 import { gatewayFacts, heldFence } from './tool-facts.ts';
-import { calledWith, insertToolRun, knownByKey } from './tool-insert.ts';
+import { calledWith, insertToolRun, knownByKey, rejoined } from './tool-insert.ts';
 import { chargeLimits } from './tool-limits.ts';
 import { approvalOf, type Numbered, plainToolRun, tell, toolRunById, toolRunPlace } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
@@ -26,6 +26,8 @@ export function beginToolRun(
 ): { run: ToolRunRow; created: boolean } {
   const known = knownByKey(tx, run);
   if (known !== null) return { run: plainToolRun(known), created: false };
+  const joined = rejoined(tx, run, request.rejoin);
+  if (joined !== null) return { run: joined, created: false };
   const row = insertToolRun(tx, keys, run);
   tell(tx, row, 'tool_called', calledWith(row));
   const facts = gatewayFacts(tx, keys, row, request, run.fence);

@@ -44,7 +44,7 @@ export function toolStore(
       writer.write((tx) => {
         const row = toolRunById(tx.connection, id);
         if (row === null) throw new ProctorError('not_found', `there is no tool run \`${id}\` in this store`);
-        deliver(tx, row.tool_run_no);
+        deliver(tx, row);
       }),
     expireApprovals: async (limit) =>
       (await read(() => overdue(connection, now()))) ? await writer.write((tx) => expireApprovals(tx, limit)) : 0,
@@ -55,7 +55,6 @@ export function toolStore(
     toolRun: (id) => read(() => readers.toolRun(connection, id)),
     toolRuns: (filter, page) => read(() => readers.toolRuns(connection, keys, filter, page)),
     toolRunsOf: (runId, ordinal, attempt) => read(() => readers.toolRunsOf(connection, keys, runId, ordinal, attempt)),
-    undelivered: (digest, since) => read(() => readers.undelivered(connection, digest, since)),
     wasTainted: (id, taintMs) => read(() => readers.wasTainted(connection, id, taintMs)),
     approval: (id) => read(() => approvalById(connection, id)),
     approvals: (open, page) => read(() => readers.approvals(connection, open, page)),

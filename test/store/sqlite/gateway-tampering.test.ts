@@ -166,6 +166,7 @@ describe('what is found', () => {
     ['tool_switch', ['scope', 'off', 'reason', 'switched_by', 'switched_at']],
     ['tool_definition', ['source', 'name', 'digest', 'body', 'first_seen_at']],
     ['policy', ['digest', 'body']],
+    ['tool_delivery', ['delivered_at']],
   ])('is every altered column of %s, and every row that is gone', (table, columns) => {
     expect(columnsOf(gateway.db, table).filter((name) => !name.endsWith('_no'))).toEqual(columns);
     for (const column of columns) {

@@ -825,6 +825,12 @@ create trigger tool_delivery_no_update before update on tool_delivery begin
   select raise(abort, 'proctor: tool_delivery is append-only, update is refused');
 end;
 
+create trigger tool_delivery_of_ended before insert on tool_delivery begin
+  select case
+    when not exists (select 1 from tool_run where tool_run_no = new.tool_run_no and finished_at is not null) then raise(fail, 'proctor: the outcome of a call is handed over when it has ended')
+  end;
+end;
+
 create trigger tool_pin_no_delete before delete on tool_pin begin
   select raise(abort, 'proctor: tool_pin is append-only, delete is refused');
 end;

@@ -26,9 +26,8 @@ it('a call of a tool does not wait for the turn to end, and what comes while it 
   });
   await begin();
   expect([commits() - before, turns], 'before any other turn of the loop').toEqual([1, 0]);
-  const first = begin().then(() => Promise.all(Array.from({ length: 20 }, begin)));
-  await first;
-  expect(commits() - before).toBe(3);
+  await begin().then(() => Promise.all(Array.from({ length: 20 }, begin)));
+  expect(commits() - before, 'not one each; a slow machine cuts a group in two').toBeLessThan(8);
 });
 
 it('endings wait a moment for others to share a flush with, unless somebody stands still', async () => {
