@@ -2,7 +2,7 @@ import type { App } from '../app.ts';
 import { ProctorError } from '../contract/problem.ts';
 import { visible } from '../core/approval-preview.ts';
 import type { GatewayApp } from '../gateway-app.ts';
-import { digest } from '../lib/canonical-json.ts';
+import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import type { Output } from './output.ts';
 import { printable } from './output.ts';
 
@@ -86,8 +86,9 @@ export async function pinTools(
 }
 
 function compared(before: object, now: object): PinChange['differences'] {
+  // The stored one has its members in canonical order: the one of now is brought into it, so that only what differs is shown.
   const was = before as Record<string, unknown>;
-  const is = now as Record<string, unknown>;
+  const is = JSON.parse(canonicalJson(now)) as Record<string, unknown>;
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
     .sort()
     .filter((member) => JSON.stringify(was[member]) !== JSON.stringify(is[member]))

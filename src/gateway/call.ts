@@ -38,6 +38,8 @@ export class Call {
   readonly #conversation = new Conversation();
   readonly #stop = new AbortController();
   #row: ToolRunRow;
+  /** What a person changed into the call that is followed now: handed over with its outcome. */
+  readonly #changed: string[] = [];
   #prepared: Prepared | null;
   #execution: Promise<void> | null = null;
   readonly #followed = Promise.withResolvers<void>();
@@ -126,6 +128,7 @@ export class Call {
     if (this.#row.reason !== 'superseded' || this.#row.edited_into === null) return false;
     const next = await this.#deps.store.toolRun(this.#row.edited_into);
     if (next === null) return false;
+    if (this.#row.delivered_at === null) this.#changed.push(this.#row.tool_run_id);
     this.#row = next;
     this.#prepared = null;
     return true;
@@ -244,8 +247,9 @@ export class Call {
 
   async #done(delivers: boolean): Promise<Leg> {
     const output = await shownOutput(this.#row, this.#deps);
-    if (this.#row.decision === 'ask' && this.#row.delivered_at === null && delivers)
-      await this.#deps.store.deliverToolRun(this.#row.tool_run_id);
+    const { decision, delivered_at, tool_run_id } = this.#row;
+    const asked = decision === 'ask' && delivered_at === null ? [tool_run_id] : [];
+    if (delivers) for (const id of [...this.#changed.splice(0), ...asked]) await this.#deps.store.deliverToolRun(id);
     return { type: 'done', run: this.#row, output };
   }
 }

@@ -48,7 +48,7 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
       return no(
         'deny',
         'switched_off',
-        `\`${facts.switched_off.scope}\` is switched off: ${facts.switched_off.reason}`,
+        `${facts.switched_off.scope === '*' ? 'the whole gateway' : `\`${facts.switched_off.scope}\``} is switched off: ${facts.switched_off.reason}`,
       );
     if (!call.known) return no('deny', 'unknown_tool', `there is no tool \`${call.facts.tool}\``);
     if (call.policy === null) return no('deny', 'policy_error', call.policy_problem);

@@ -41,8 +41,8 @@ export class Gateway {
   /** The tools that a caller may ever call: pinned, not switched off, not denied whatever the arguments. */
   async visible(caller: Caller, signal: AbortSignal): Promise<CatalogueTool[]> {
     const { store } = this.deps;
-    const [{ tools }, pins, switches, policy] = await Promise.all([
-      this.#catalogue.list(signal),
+    const { tools } = await this.#catalogue.list(signal); // first: what the project itself shows anew is pinned by it
+    const [pins, switches, policy] = await Promise.all([
       store.pins(null),
       store.switches(),
       caller.bound?.policy ?? this.deps.policy().catch((error: unknown) => this.#noPolicy(error)),

@@ -5,6 +5,7 @@ export interface CallToolResult {
   readonly content: readonly unknown[];
   readonly structuredContent?: unknown;
   readonly isError?: boolean;
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 /** How a call ended, for an MCP client: the tool's output, or a short reason that a model can act on. */
@@ -35,7 +36,7 @@ export function pendingResult({ run, approval }: Leg & { type: 'pending' }, tool
     approval_id: run.approval_id,
     message: `nothing is decided yet: ${waiting}. Make the same call again, with the same arguments, to go on waiting; it is carried out once at most.`,
   };
-  return { content: [text(JSON.stringify(told))], structuredContent: told, isError: true };
+  return toldAs(told);
 }
 
 /** A call that was not carried out, or failed. */
@@ -45,7 +46,12 @@ export function refusedResult(
   more: Readonly<Record<string, unknown>> = {},
 ): CallToolResult {
   const told = { status: 'error', ...more, code, message };
-  return { content: [text(JSON.stringify(told))], structuredContent: told, isError: true };
+  return toldAs(told);
+}
+
+/** Told as text and beside the result: structured content has to fit the tool's own schema, and clients refuse what does not. */
+function toldAs(told: Readonly<Record<string, unknown>>): CallToolResult {
+  return { content: [text(JSON.stringify(told))], isError: true, _meta: { 'io.proctor/told': told } };
 }
 
 function text(value: string): { type: 'text'; text: string } {

@@ -2,95 +2,32 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createMCPClient } from '@ai-sdk/mcp';
-import { Experimental_StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
 import { eventually, proctor, startNode } from '../support/chaos-process.ts';
 import { temporaryFolder } from '../support/cli.ts';
+import {
+  bearer,
+  firstSdkOverHttp,
+  type HostClient,
+  OVER_HTTP,
+  OVER_STDIO,
+  program,
+  type Result,
+  sdkClient,
+  sdkOverHttp,
+  sdkOverStdio,
+  TOOL,
+  WITHIN_MS,
+} from './host-clients.ts';
 import { type McpServerProcess, startGateway } from './support.ts';
 
 /**
  * Clients that others wrote call a gated tool, a person answers by `proctor approve` in another process, and the device proves how often
- * it was told: the SDK's client in both eras and the AI SDK's, over HTTP and stdio, also with the server killed while they wait.
+ * it was told: the SDK's client in both eras, its first version and the AI SDK's, over HTTP and stdio, also with the server killed meanwhile.
  */
 const EXAMPLE = fileURLToPath(new URL('../../examples/assistant', import.meta.url));
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const TOOL = 'speaker__set_volume';
-const WITHIN_MS = 60_000;
-
-interface Result {
-  readonly isError?: boolean | undefined;
-  readonly structuredContent?: unknown;
-}
-
-/** A client as a host has it: made when it is needed, and made anew when its connection is lost. */
-interface HostClient extends AsyncDisposable {
-  call(volume: number): Promise<Result>;
-}
-type Connect = (where: {
-  readonly folder: string;
-  readonly url: string;
-  readonly token: string;
-}) => Promise<HostClient>;
-
-/** A client of the older era does not see that its server is gone: it finds out when its patience ends. */
-const PATIENCE_MS = { legacy: 10_000, auto: WITHIN_MS } as const;
-
-async function sdkClient(mode: 'legacy' | 'auto', transport: StreamableHTTPClientTransport | StdioClientTransport) {
-  const client = new Client({ name: 'host', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(transport);
-  const call = async (volume: number) =>
-    (await client.callTool({ name: TOOL, arguments: { volume } }, { timeout: PATIENCE_MS[mode] })) as Result;
-  return { call, [Symbol.asyncDispose]: () => client.close() };
-}
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const program = (folder: string) => ({
-  command: process.execPath,
-  args: ['--disable-warning=ExperimentalWarning', MAIN, 'mcp', '--hold-ms', '3000'],
-  cwd: folder,
-});
-
-const sdkOverHttp =
-  (mode: 'legacy' | 'auto'): Connect =>
-  async ({ url, token }) =>
-    await sdkClient(mode, new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: bearer(token) } }));
-const sdkOverStdio =
-  (mode: 'legacy' | 'auto'): Connect =>
-  async ({ folder }) =>
-    await sdkClient(mode, new StdioClientTransport({ ...program(folder), stderr: 'ignore' }));
-
-async function aiClient(
-  mode: 'legacy' | 'auto',
-  transport: Parameters<typeof createMCPClient>[0]['transport'],
-): Promise<HostClient> {
-  const client = await createMCPClient({ transport, protocolVersionDiscovery: mode === 'auto' });
-  const tools = await client.tools();
-  const call = async (volume: number) => {
-    const tool = tools[TOOL];
-    if (tool === undefined) throw new Error(`the AI SDK sees no ${TOOL}`);
-    const abortSignal = AbortSignal.timeout(PATIENCE_MS[mode]);
-    return (await tool.execute({ volume }, { toolCallId: 'call_1', messages: [], abortSignal } as never)) as Result;
-  };
-  return { call, [Symbol.asyncDispose]: () => client.close() };
-}
-
-const OVER_HTTP: readonly (readonly [string, Connect])[] = [
-  ['the SDK’s, 2026-07-28', sdkOverHttp('auto')],
-  ['the SDK’s, 2025-11-25', sdkOverHttp('legacy')],
-  ['the AI SDK’s, 2026-07-28', ({ url, token }) => aiClient('auto', { type: 'http', url, headers: bearer(token) })],
-  ['the AI SDK’s, 2025-11-25', ({ url, token }) => aiClient('legacy', { type: 'http', url, headers: bearer(token) })],
-];
-const OVER_STDIO: readonly (readonly [string, Connect])[] = [
-  ['the SDK’s, 2026-07-28', sdkOverStdio('auto')],
-  ['the SDK’s, 2025-11-25', sdkOverStdio('legacy')],
-  [
-    'the AI SDK’s',
-    ({ folder }) => aiClient('auto', new Experimental_StdioMCPTransport({ ...program(folder), stderr: 'ignore' })),
-  ],
-];
 
 /** The example with its device, and nothing else changed. */
 async function assistant() {
@@ -129,8 +66,12 @@ async function approve(folder: string): Promise<void> {
   expect(code, stdout + stderr).toBe(0);
 }
 
-const isPending = ({ structuredContent }: Result) =>
-  (structuredContent as { status?: string } | undefined)?.status === 'approval_pending';
+/** What the gateway says instead of a result, as a model reads it. */
+function told({ isError, content }: Result): { status?: string; code?: string } {
+  return isError === true ? (JSON.parse(content?.[0]?.text ?? '{}') as { status?: string }) : {};
+}
+
+const isPending = (result: Result) => told(result).status === 'approval_pending';
 
 /** As a host does: who is told that nothing is decided yet, or loses the connection, makes the identical call again. */
 async function untilAnswered(connect: () => Promise<HostClient>, volume: number): Promise<Result> {
@@ -251,10 +192,42 @@ test('who is denied is told so, and the device hears nothing', async () => {
     await run(home.folder, 'deny', id, '--comment', 'it is night');
   };
 
-  const [result] = await Promise.all([untilAnswered(() => sdkOverHttp('auto')(where), 25), answer()]);
-
-  expect(result).toMatchObject({ isError: true, structuredContent: { status: 'denied' } });
+  for (const connect of [sdkOverHttp('auto'), firstSdkOverHttp]) {
+    const [result] = await Promise.all([untilAnswered(() => connect(where), 25), answer()]);
+    expect(told(result)).toMatchObject({ status: 'denied', code: 'approval_denied' });
+    await using client = await connect(where);
+    expect(told(await client.call(90)), 'policy denies it').toMatchObject({ status: 'denied', code: 'policy' });
+    expect(told(await client.call(1.5))).toMatchObject({ status: 'error', code: 'invalid_arguments' });
+  }
   expect(home.volumes()).toEqual([]);
+}, 90_000);
+
+test('the first thing that a project is asked is what tools it has: it shows them', async () => {
+  await using home = await assistant();
+  const client = new Client({ name: 'host', version: '1' });
+  await client.connect(new StdioClientTransport({ ...program(home.folder), stderr: 'ignore' }));
+  const { tools } = await client.listTools();
+  await client.close();
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['speaker__get_volume', TOOL]));
+});
+
+test('who asks again after a person changed the call gets what it came to once; then it is asked anew', async () => {
+  await using home = await assistant();
+  const client = await sdkOverStdio('legacy')({ folder: home.folder, url: '', token: '' });
+  await using _client = client;
+  const edit = async () => {
+    const id = await eventually('a call waits', WITHIN_MS, async () => (await waiting(home.folder))[0] ?? null);
+    await run(home.folder, 'approve', id, '--edit', '{"volume":11}');
+  };
+  const [first] = await Promise.all([
+    untilAnswered(async () => ({ ...client, [Symbol.asyncDispose]: async () => undefined }), 33),
+    edit(),
+  ]);
+  toBeSet(first, 11);
+  expect(JSON.stringify(first.content)).toContain('a person changed the arguments');
+
+  expect(isPending(await client.call(33)), 'asked anew').toBe(true);
+  expect(home.volumes()).toEqual([11]);
 }, 90_000);
 
 /** `kill -9`, as a machine that goes down. */

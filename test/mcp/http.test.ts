@@ -194,7 +194,7 @@ describe.each(ERAS)('in the era %s', (mode) => {
     const name = 'fixture__test_input_required_result_elicitation';
     const call = one.client.callTool({ name, arguments: {} }, { timeout: 10_000 });
     if (mode === 'legacy')
-      expect(await call).toMatchObject({ isError: true, structuredContent: { code: 'lacks_elicitation' } });
+      expect(await call).toMatchObject({ isError: true, _meta: { 'io.proctor/told': { code: 'lacks_elicitation' } } });
     else
       await expect(call).rejects.toMatchObject({ code: -32_021, data: { requiredCapabilities: { elicitation: {} } } });
     expect((await http.runs()).map(({ status, reason }) => [status, reason])).toEqual([['error', 'lacks_elicitation']]);

@@ -75,8 +75,12 @@ const ls: Action = async ({ output }, options, gateway, app) => {
       definition_digest: digest,
     };
   });
-  if (output.json) for (const row of rows) output.line(row, '');
-  else if (rows.length === 0)
+  if (output.json) {
+    for (const row of rows) output.line(row, '');
+    for (const { source, tool: name, message } of problems)
+      output.line({ tool: name === null ? null : `${source}.${name}`, source, state: 'refused', message }, '');
+    if (unread !== null) output.line({ tool: null, source: null, state: 'no_policy', message: unread }, '');
+  } else if (rows.length === 0)
     output.result(
       null,
       gateway.loaded.present
@@ -216,10 +220,23 @@ const switched =
     const scope = options.name ?? '*';
     if (scope !== '*') await assertScope(gateway, app, scope);
     await app.store.switchTool(scope, off, options.reason ?? 'by hand', app.principal);
-    const what = scope === '*' ? 'the whole gateway' : `\`${scope}\``;
-    output.result({ scope, off }, `${what} is switched ${off ? 'off: no call is made' : 'on'}`);
+    const wider = (await app.store.switches())
+      .filter((row) => row.off === 1 && row.scope !== scope && (row.scope === '*' || scope.startsWith(`${row.scope}.`)))
+      .map((row) => row.scope);
+    const still =
+      off || wider.length === 0
+        ? ''
+        : `, but no call of it is made: ${wider.map(scopeText).join(' and ')} is still switched off`;
+    output.result(
+      { scope, off, still_off: off ? [] : wider },
+      `${scopeText(scope)} is switched ${off ? 'off: no call is made' : `on${still}`}`,
+    );
     return 0;
   };
+
+function scopeText(scope: string): string {
+  return scope === '*' ? 'the whole gateway' : `\`${scope}\``;
+}
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   ls,

@@ -38,15 +38,23 @@ where a.status in ('pending', 'approved') and a.expires_at > ?1 and t.principal 
     pinned: row.definition_digest !== null && pin?.digest === row.definition_digest,
     reached: reachedLimits(tx, request.limits, row.cost_micro_usd),
     pending: pending?.n ?? 0,
-    tainted: request.taint_ms === null ? null : isTainted(connection, row, now, request.taint_ms),
+    tainted: request.taint_ms === null ? null : isTainted(connection, row, { at: now, before: null }, request.taint_ms),
     held: row.run_id === null || (fence !== null && holds(tx, keys, fence)),
   };
 }
 
-/** Whether a tool of the open world was called before the call: in its attempt or, outside of runs, by its principal in the last `taintMs`. */
-export function isTainted(connection: Connection, row: Numbered, at: number, taintMs: number): boolean {
+/**
+ * Whether a tool of the open world had been called: in the call's attempt or, outside of runs, by its principal in the last `taintMs`.
+ * Looked at afterwards, only calls recorded before it count (`before`): one instant may have seen several.
+ */
+export function isTainted(
+  connection: Connection,
+  row: Numbered,
+  { at, before }: { readonly at: number; readonly before: number | null },
+  taintMs: number,
+): boolean {
   const { stream, ordinal, attempt, principal, tool_run_no } = row;
-  const dispatched = 'open_world = 1 and dispatched_at <= ? and tool_run_no <> ?';
+  const dispatched = `open_world = 1 and dispatched_at <= ? and tool_run_no ${before === null ? '<>' : '<'} ?`;
   const found =
     row.run_id === null
       ? connection.get(

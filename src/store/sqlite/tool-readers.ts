@@ -53,7 +53,7 @@ export function toolRunsOf(
 /** Whether a call was tainted when it was made. */
 export function wasTainted(connection: Connection, toolRunId: string, taintMs: number): boolean {
   const row = toolRunById(connection, toolRunId);
-  return row !== null && isTainted(connection, row, row.created_at, taintMs);
+  return row !== null && isTainted(connection, row, { at: row.created_at, before: row.tool_run_no }, taintMs);
 }
 
 /** Approvals, newest first. */
