@@ -26,7 +26,9 @@ async function call(
   input: Record<string, unknown>,
 ): Promise<{ ok: boolean; data: Record<string, unknown> }> {
   const result = await client.callTool({ name, arguments: input });
-  return { ok: result.isError !== true, data: (result.structuredContent ?? {}) as Record<string, unknown> };
+  if (result.isError !== true) return { ok: true, data: (result.structuredContent ?? {}) as Record<string, unknown> };
+  const [told] = result.content; // why not, as JSON
+  return { ok: false, data: JSON.parse(told?.type === 'text' ? told.text : '{}') as Record<string, unknown> };
 }
 
 async function answer(): Promise<string> {

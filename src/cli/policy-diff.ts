@@ -27,9 +27,10 @@ export async function policyDiff(
   const [before, after] = [await policyOf(first, cwd, app), await policyOf(second, cwd, app)];
   const since = app.clock.now() - options.days * DAY_MS;
   const flips: { row: ToolRunRow; before: string; after: string; rules: readonly string[] }[] = [];
+  const realPath = (one: string) => gateway.gateway.deps.realPath(one);
   const decide = async (policy: Policy, row: ToolRunRow) => {
     const tainted = policy.asks_taint && (await app.store.wasTainted(row.tool_run_id, policy.document.taint_ms));
-    return decidePolicy(policy, recordedFacts(row, { tainted, realPath: (one) => gateway.gateway.deps.realPath(one) }));
+    return decidePolicy(policy, recordedFacts(row, { tainted, pinned: row.pinned === 1, realPath }));
   };
   let calls = 0;
   let after_id: string | null = null;

@@ -51,6 +51,8 @@ export interface ToolRunRow extends Omit<NewToolRun, 'fence' | 'roles' | 'open_w
   readonly execute: 'attended' | 'on_approval' | null;
   /** 1 or 0 as the first decision found it; null where the policy did not ask. */
   readonly tainted: number | null;
+  /** 1 or 0: whether the definition was the pinned one at the first decision; null before it. */
+  readonly pinned: number | null;
   readonly dispatched_at: number | null;
   /** What policy bound the call to when it was dispatched. */
   readonly timeout_ms: number | null;

@@ -106,6 +106,7 @@ const NEW_RUN: Cells = {
   rules: null,
   execute: null,
   tainted: null,
+  pinned: null,
   session_id: null,
   dispatched_at: null,
   timeout_ms: null,
@@ -134,7 +135,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     // The second decision, when an approval is used, changes nothing of what the first one wrote.
     if (state.decided !== null)
       return state.approval?.['status'] === 'approved' ? { ...state, decided } : 'the call was decided before';
-    const columns = cells(body, ['policy_digest', 'rules', 'execute', 'tainted']);
+    const columns = cells(body, ['policy_digest', 'rules', 'execute', 'tainted', 'pinned']);
     const decision = effect === 'error' ? null : decided.effect;
     return { ...state, decided, run: { ...state.run, ...columns, decision } };
   },

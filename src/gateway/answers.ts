@@ -3,6 +3,7 @@ import { ProctorError } from '../contract/problem.ts';
 import type { AnswerResult, ApprovalRow, ToolRunRow } from '../contract/store.ts';
 import { type ApprovalPreview, approvalPreview } from '../core/approval-preview.ts';
 import type { Catalogue } from './catalogue.ts';
+import { keepPolicy } from './keep-policy.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
 import { prepare } from './prepare.ts';
 
@@ -83,6 +84,7 @@ export async function answerApproval(
     edited_from: run.tool_run_id,
   };
   const prepared = await prepare(deps, catalogue, caller, changed, signal);
+  await keepPolicy(deps.store, prepared.policy);
   const request = prepared.request(null);
   return await deps.store.editToolRun({ ...given, ...approver }, prepared.run, {
     ...request,

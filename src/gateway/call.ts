@@ -5,6 +5,7 @@ import type { ToolOutput } from '../contract/tool.ts';
 import type { Catalogue } from './catalogue.ts';
 import { Conversation, type Listener, type Question } from './conversation.ts';
 import { carryOut } from './invoke.ts';
+import { keepPolicy } from './keep-policy.ts';
 import { mostShown, shownOutput } from './output.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
 import { type Prepared, prepare, requestOf } from './prepare.ts';
@@ -158,6 +159,7 @@ export class Call {
     this.#catalogue.forget(this.#row.source);
     this.#prepared = null;
     const prepared = await this.#prepare();
+    await keepPolicy(this.#deps.store, prepared.policy);
     const request = prepared.request(answered);
     // Not the call that was approved: its tool has another definition by now, whatever is pinned.
     const other = prepared.tool !== null && prepared.run.call_digest !== this.#row.call_digest;

@@ -55,13 +55,15 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
     // What is wrong with the call itself its caller may know; why a source is down only who may call the tool.
     const { refusal } = call;
     if (refusal !== null && refusal.code !== 'source_unavailable') return no('deny', refusal.code, refusal.message);
+    if (refusal !== null && !mayKnowWhy(call, call.policy))
+      return no('deny', refusal.code, `\`${call.facts.source}\` cannot be asked for its tools now`);
     const decision = decidePolicy(call.policy, {
       ...call.facts,
       pinned: facts.pinned,
       tainted: facts.tainted === true,
     });
-    if (decision.effect === 'deny') return no('deny', 'policy', decision.reason ?? 'a rule denies it', decision.rules);
     if (refusal !== null) return no('deny', refusal.code, refusal.message);
+    if (decision.effect === 'deny') return no('deny', 'policy', decision.reason ?? 'a rule denies it', decision.rules);
     if (!facts.pinned)
       return no(
         'deny',
@@ -82,6 +84,14 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
       `the policy could not be asked: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+}
+
+/** Why a source is down is for operators, and for who may call the tool as far as can be told without it. */
+function mayKnowWhy({ facts }: Decidable, policy: Policy): boolean {
+  return (
+    facts.principal.roles.includes('operator') ||
+    decidePolicy(policy, { ...facts, pinned: true, tainted: false }).effect !== 'deny'
+  );
 }
 
 function asked(

@@ -3,12 +3,12 @@ import { kindOfPrincipal } from '../contract/principal.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { AnswerResult, ApprovalRow, DecideRequest, ToolRunRow } from '../contract/store.ts';
 import { mayEverCall } from '../core/policy/decide.ts';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import { globMatches } from '../lib/glob.ts';
 import { type Answer, type ApprovalView, answerApproval, viewApproval } from './answers.ts';
 import { Call } from './call.ts';
 import { Catalogue, type CatalogueListing, type CatalogueTool } from './catalogue.ts';
 import { SIMULATED_OPERATOR } from './decision.ts';
+import { keepPolicy } from './keep-policy.ts';
 import type { Caller, GatewayDeps } from './ports.ts';
 import { type CallRequest, type Prepared, policyProblem, prepare } from './prepare.ts';
 
@@ -25,7 +25,6 @@ export class Gateway {
   readonly deps: GatewayDeps;
   readonly #catalogue: Catalogue;
   readonly #calls = new Map<string, Call>();
-  readonly #kept = new Set<string>();
   #told: string | null = null;
 
   constructor(deps: GatewayDeps) {
@@ -172,11 +171,7 @@ export class Gateway {
   }
 
   async #record(caller: Caller, prepared: Prepared, rejoin: DecideRequest['rejoin']): Promise<Call> {
-    const { policy } = prepared;
-    if (policy !== null && !this.#kept.has(policy.digest)) {
-      await this.deps.store.keepPolicy(policy.digest, canonicalJson(policy.document));
-      this.#kept.add(policy.digest);
-    }
+    await keepPolicy(this.deps.store, prepared.policy);
     const request = { ...prepared.request(null), rejoin };
     const { run, created } = await this.deps.store.beginToolRun(prepared.run, request);
     const call = this.#follow(caller, run, prepared);

@@ -30,7 +30,7 @@ const said = [];
 if (input.list) said.push((await rpc('tools/list', {})).result.tools.map((tool) => tool.name).join(' '));
 for (const [name, args] of input.calls ?? []) {
   const { result } = await rpc('tools/call', { name, arguments: args });
-  said.push(result.isError ? 'no: ' + result.structuredContent.code : 'yes');
+  said.push(result.isError ? 'no: ' + JSON.parse(result.content[0].text).code : 'yes');
 }
 if (input.other_token) said.push((await rpc('tools/list', {}, input.other_token)).status);
 if (input.api) said.push((await fetch(new URL('/api/tool_runs', url), { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer ' + token }, body: JSON.stringify({ tool: 'box.read', arguments: { text: 'a' } }) })).status);

@@ -22,12 +22,12 @@ rules:
     const { code, documents } = await project.json<ProblemDocument>(['policy', 'check']);
     expect(code).toBe(2);
     expect(documents[0]?.errors.map(({ file, line, column, message }) => [file, line, column, message])).toEqual([
-      ['policy.yaml', 7, 5, '`a` stands twice'],
       ['policy.yaml', 5, 13, '`box.read` has no argument `txt`'],
       ['policy.yaml', 5, 38, '`rsik` is nothing that a condition can look at'],
+      ['policy.yaml', 7, 5, '`a` stands twice'],
+      ['policy.yaml', 8, 5, 'no tool is named `bxo.read`'],
       ['policy.yaml', 9, 13, '`risk` is never `netwrok`'],
       ['policy.yaml', 9, 28, '`workspace` is not a plain absolute path'],
-      ['policy.yaml', 8, 5, 'no tool is named `bxo.read`'],
     ]);
   });
 
@@ -103,6 +103,31 @@ rules:
     ]);
   });
 
+  test('explain tells each decision of a call by the policy of its moment', async () => {
+    const rule = (id: string, effect: string) =>
+      `version: 1\napprovals: { self_approval: true }\nrules: [{ id: ${id}, effect: ${effect} }]\n`;
+    await using project = await toolProject({ policy: rule('first', '{ ask: { execute: attended } }') });
+    const call = () => project.json<ToolRunDocument>(['tool', 'run', 'box.write', '--arg', 'text=a']);
+    const asked = (await call()).documents[0];
+    await proctor(project.path, ['approve', asked?.approval_id ?? '']);
+    const other = '{ id: other, when: { args.text: z }, effect: ask }'; // what may be asked is joined
+    await project.write('policy.yaml', rule('second', 'deny').replace(']', `, ${other}]`));
+    expect((await call()).documents[0]?.reason).toBe('policy');
+    const told = await proctor(project.path, ['policy', 'explain', asked?.tool_run_id ?? '']);
+    expect(told.stdout).toMatch(
+      /decided ask by first.*\n +● first +ask.*\n +again +deny \(policy\) by second.*\n +● second +deny/,
+    );
+  });
+
+  test('a rule about definitions that are not pinned is explained as it was decided', async () => {
+    await using project = await toolProject({
+      policy: 'version: 1\nrules: [{ id: loose, when: { pinned: false }, effect: deny }, { id: all, effect: allow }]\n',
+    });
+    const { documents } = await project.json<ToolRunDocument>(['tool', 'run', 'box.read', '--arg', 'text=a']);
+    const told = await proctor(project.path, ['policy', 'explain', documents[0]?.tool_run_id ?? '']);
+    expect(told.stdout).toMatch(/○ loose +deny +its conditions do not hold/);
+  });
+
   test('what a tool of the open world answered before counts in both, as it was at the time', async () => {
     const rules = (...more: string[]) => `version: 1\nrules: [{ id: all, effect: allow }${more.join('')}]\n`;
     const tainted = ', { id: steered, tools: box.write, when: { run.tainted: true }, effect: deny }';
@@ -154,10 +179,10 @@ principals:
   const { code, documents } = await project.json<ProblemDocument>(['tool', 'ls']);
   expect(code).toBe(2);
   expect(documents[0]?.errors.map(({ line, field }) => [line, field])).toEqual([
-    [8, 'principals[1].id'],
-    [7, 'principals[0].token'],
     [3, 'tools.box.kind'],
     [4, 'tools.ops.kind'],
     [5, expect.stringContaining('tools.far')],
+    [7, 'principals[0].token'],
+    [8, 'principals[1].id'],
   ]);
 });

@@ -47,9 +47,7 @@ export function invalid(shown: string, code: ErrorCode, diagnostics: readonly Di
   return new ProctorError(
     code,
     `\`${shown}\` has ${diagnostics.length} problem${diagnostics.length === 1 ? '' : 's'}`,
-    {
-      diagnostics,
-    },
+    { diagnostics: [...diagnostics].sort((a, b) => (a.line ?? Number.MAX_VALUE) - (b.line ?? Number.MAX_VALUE)) },
   );
 }
 

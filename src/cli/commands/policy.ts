@@ -85,15 +85,23 @@ const explain: Action = async (context, options) =>
         `there is no tool run \`${options.first}\`; \`proctor tool ls --runs\` lists them`,
       );
     const events = await store.gatewayEvents({ tool_run_id: row.tool_run_id }, { after: null, limit: 1_000 });
-    const decisions = events
+    const decided = events
       .filter((event) => event.type === 'policy_decided')
       .map((event) => JSON.parse(event.body) as Decided);
-    const body = row.policy_digest === null ? null : await store.policy(row.policy_digest);
-    const context_ = { tainted: row.tainted === 1, realPath: (one: string) => app.gateway.deps.realPath(one) };
-    const rules =
-      body === null
-        ? []
-        : explainPolicy(compilePolicy(policySchema.parse(JSON.parse(body))), recordedFacts(row, context_)).rules;
+    // Each by the policy and the facts of its own moment: a call that was asked for is decided again when its approval is used.
+    const decisions = await Promise.all(
+      decided.map(async ({ tainted, pinned, ...one }) => {
+        const body = await store.policy(one.policy_digest);
+        const facts = recordedFacts(row, {
+          tainted: tainted === true,
+          pinned,
+          realPath: (path) => app.gateway.deps.realPath(path),
+        });
+        const considered =
+          body === null ? [] : explainPolicy(compilePolicy(policySchema.parse(JSON.parse(body))), facts).rules;
+        return { ...one, tainted, pinned, considered };
+      }),
+    );
     const error =
       row.error === null ? null : (JSON.parse(row.error) as { code: string | null; message: string | null });
     const document = {
@@ -103,21 +111,24 @@ const explain: Action = async (context, options) =>
       reason: row.reason,
       message: error?.message ?? null,
       decisions,
-      rules,
     };
     const lines = [
       `${output.style('bold', oneLine(document.tool))} ${oneLine(row.arguments)}`,
-      ...decisions.map(
-        (one, index) =>
-          `  ${index === 0 ? 'decided' : 'again  '} ${one.effect}${one.code === null ? '' : ` (${one.code})`}${one.rules.length > 0 ? ` by ${one.rules.join(', ')}` : ''}${one.tainted === true ? ', tainted by a tool of the open world' : ''}, policy ${one.policy_digest.slice(0, 12)}`,
-      ),
+      ...decisions.flatMap((one, index) => [
+        `  ${index === 0 ? 'decided' : 'again  '} ${one.effect}${one.code === null ? '' : ` (${one.code})`}${one.rules.length > 0 ? ` by ${one.rules.join(', ')}` : ''}${one.tainted === true ? ', tainted by a tool of the open world' : ''}, policy ${one.policy_digest.slice(0, 12)}`,
+        ...(one.considered.length === 0
+          ? ['    no rule is about this tool']
+          : [
+              table(
+                one.considered.map((rule) => [
+                  `    ${rule.matched ? '●' : '○'} ${rule.id}`,
+                  rule.effect,
+                  TRUTHS[rule.truth],
+                ]),
+              ),
+            ]),
+      ]),
       ...(error?.message == null ? [] : [`  because ${oneLine(error.message)}`]),
-      ...(rules.length === 0
-        ? ['  no rule is about this tool']
-        : [
-            '  rules about this tool:',
-            table(rules.map((rule) => [`    ${rule.matched ? '●' : '○'} ${rule.id}`, rule.effect, TRUTHS[rule.truth]])),
-          ]),
     ];
     output.result(document, lines.join('\n'));
     return 0;
@@ -129,6 +140,7 @@ interface Decided {
   readonly rules: readonly string[];
   readonly policy_digest: string;
   readonly tainted: boolean | null;
+  readonly pinned: boolean;
 }
 
 const TRUTHS = {

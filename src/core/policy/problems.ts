@@ -3,6 +3,7 @@ import { CONDITION_SUBJECTS } from '../../contract/policy.ts';
 import { type Diagnostic, diagnostic } from '../../contract/problem.ts';
 import { RISK_CLASSES } from '../../contract/tool.ts';
 import { globMatches } from '../../lib/glob.ts';
+import { argumentValueProblems } from './argument-values.ts';
 import { argumentPath, isSubject, matcherOf } from './compile.ts';
 import { SURFACES } from './facts.ts';
 import { plainPath } from './matchers.ts';
@@ -23,7 +24,11 @@ export function policyProblems(document: PolicyDocument, known: readonly KnownTo
       Object.entries(rule.when).flatMap(([subject, condition]) => {
         const field = `rules[${index}].when.${subject}`;
         const tools = known?.filter(({ tool }) => rule.tools.some((glob) => globMatches(glob, tool))) ?? null;
-        return [...subjectProblems(subject, condition, field), ...argumentProblems(subject, tools, field)];
+        return [
+          ...subjectProblems(subject, condition, field),
+          ...sourceProblems(subject, condition, known, field),
+          ...argumentProblems(subject, condition, tools, field),
+        ];
       }),
     ),
     ...(known === null
@@ -87,11 +92,38 @@ function literals(condition: Condition): readonly unknown[] {
   return [...(condition.eq === undefined ? [] : [condition.eq]), ...(condition.in ?? [])];
 }
 
-/** An argument that none of the rule's tools has: the condition could never be told. */
-function argumentProblems(subject: string, tools: readonly KnownTool[] | null, field: string): Diagnostic[] {
+/** Sources that there are none of. */
+function sourceProblems(
+  subject: string,
+  condition: Condition,
+  known: readonly KnownTool[] | null,
+  field: string,
+): Diagnostic[] {
+  if (subject !== 'source' || known === null) return [];
+  const sources = [...new Set(known.map(({ tool }) => tool.split('.', 1)[0]))];
+  return literals(condition)
+    .filter((value) => !sources.includes(String(value)))
+    .map((value) =>
+      diagnostic(`no source is named \`${String(value)}\``, { field, hint: `one of: ${sources.join(', ')}` }),
+    );
+}
+
+/** An argument that none of the rule's tools has, or that never is what the condition wants: it could never be told. */
+function argumentProblems(
+  subject: string,
+  condition: Condition,
+  tools: readonly KnownTool[] | null,
+  field: string,
+): Diagnostic[] {
   const path = argumentPath(subject);
   if (path === null || path.length === 0 || tools === null || tools.length === 0) return [];
-  if (tools.some(({ input_schema }) => hasArgument(input_schema, path))) return [];
+  if (tools.some(({ input_schema }) => hasArgument(input_schema, path)))
+    return argumentValueProblems(
+      path,
+      tools.map(({ input_schema }) => input_schema),
+      condition,
+      field,
+    );
   const names = [...new Set(tools.flatMap(({ input_schema }) => members(input_schema)))];
   const whose = tools.length === 1 ? `\`${tools[0]?.tool}\` has` : `the ${tools.length} tools of this rule have`;
   return [

@@ -4,9 +4,10 @@ import { decidePolicy, type PolicyDecision } from './decide.ts';
 import type { CallFacts, Surface } from './facts.ts';
 import type { Truth } from './matchers.ts';
 
-/** What of a recorded call depends on the policy that is asked, and what is taken as it is now. */
+/** What of a recorded call depends on when and by which policy it is looked at, and what is taken as it is now. */
 export interface RecordedContext {
   readonly tainted: boolean;
+  readonly pinned: boolean;
   realPath(path: string): string | null;
 }
 
@@ -20,7 +21,6 @@ export function recordedFacts(row: ToolRunRow, context: RecordedContext): CallFa
     agent: row.agent,
     risk: row.risk,
     bound: row.run_id !== null,
-    pinned: row.reason !== 'not_pinned',
     surface: row.surface as Surface,
     ...context,
   };

@@ -65,6 +65,7 @@ const UNDECIDED = {
   rules: null,
   execute: null,
   tainted: null,
+  pinned: null,
   dispatched_at: null,
   timeout_ms: null,
   max_output_bytes: null,

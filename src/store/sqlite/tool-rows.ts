@@ -15,7 +15,7 @@ export type ToolRunPlace = Pick<Numbered, 'stream' | 'run_id' | 'tool_run_no' | 
 /** The columns of a tool run as the contract has them, and where they come from. */
 export const TOOL_RUN = `t.tool_run_no, t.stream, t.tool_run_id, r.run_id, t.ordinal, t.attempt, t.source, t.name, t.definition_digest, t.arguments, t.arguments_digest,
 t.call_digest, t.principal, t.principal_kind, t.roles, t.agent, t.surface, t.risk, t.open_world, t.cost_micro_usd, t.request_id, t.trace_id, t.caused_by,
-t.idempotency_key, f.tool_run_id as edited_from, t.created_at, t.status, t.reason, t.decision, t.policy_digest, t.rules, t.execute, t.tainted, t.dispatched_at,
+t.idempotency_key, f.tool_run_id as edited_from, t.created_at, t.status, t.reason, t.decision, t.policy_digest, t.rules, t.execute, t.tainted, t.pinned, t.dispatched_at,
 t.timeout_ms, t.max_output_bytes, t.finished_at, t.error, t.output, t.output_artifact, t.output_digest, t.output_bytes, t.latency_ms, a.approval_id,
 case when t.reason = 'superseded' then (select g.tool_run_id from tool_run g where g.edited_from = t.tool_run_no order by g.tool_run_no desc limit 1) end as edited_into, d.delivered_at
 from tool_run t left join run r on r.run_no = t.stream left join approval a on a.tool_run_no = t.tool_run_no

@@ -39,6 +39,7 @@ export function beginToolRun(
     rules: JSON.stringify(decision.rules),
     execute: decision.ask?.execute ?? null,
     tainted: facts.tainted === null ? null : Number(facts.tainted),
+    pinned: Number(facts.pinned),
   };
   if (decision.effect === 'allow') {
     // The way of nearly every call: decided and dispatched by one statement, and not read again.
@@ -191,9 +192,9 @@ function update(tx: Transaction, row: Numbered, columns: Readonly<Record<string,
 
 function decided(
   { effect, code, rules, policy_digest, ask }: GatewayDecision,
-  { tainted }: GatewayFacts,
+  { tainted, pinned }: GatewayFacts,
 ): Record<string, unknown> {
-  return { effect, code, rules, policy_digest, execute: ask?.execute ?? null, tainted };
+  return { effect, code, rules, policy_digest, execute: ask?.execute ?? null, tainted, pinned };
 }
 
 function askFor(tx: Transaction, row: Numbered, { ask, policy_digest }: GatewayDecision): void {

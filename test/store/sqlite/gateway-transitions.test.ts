@@ -128,6 +128,8 @@ const FRESH = {
   decision: null,
   policy_digest: null,
   rules: null,
+  pinned: null,
+  tainted: null,
   session_no: null,
   dispatched_at: null,
 };

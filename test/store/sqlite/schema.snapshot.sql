@@ -334,6 +334,7 @@ create table tool_run (
   rules text check (rules is null or json_valid(rules)),
   execute text check (execute in ('attended', 'on_approval')),
   tainted integer check (tainted in (0, 1)),
+  pinned integer check (pinned in (0, 1)),
   session_no integer references worker_session (session_no) deferrable initially deferred,
   dispatched_at integer,
   timeout_ms integer,
@@ -864,7 +865,8 @@ create trigger tool_run_once before update on tool_run when
   or ((new.timeout_ms is not old.timeout_ms or new.max_output_bytes is not old.max_output_bytes)
     and not (old.dispatched_at is null and new.dispatched_at is not null))
   or (old.policy_digest is not null and (new.decision is not old.decision or new.policy_digest is not old.policy_digest
-    or new.rules is not old.rules or new.execute is not old.execute or new.tainted is not old.tainted))
+    or new.rules is not old.rules or new.execute is not old.execute or new.tainted is not old.tainted
+    or new.pinned is not old.pinned))
   or (old.dispatched_at is null and new.dispatched_at is not null
     and not (new.decision is 'allow' and new.status = 'started') and not (new.decision is 'ask' and new.status = 'approved'))
   or (new.status = 'approved' and not exists (select 1 from approval where tool_run_no = old.tool_run_no and status = 'consumed')) begin
@@ -872,7 +874,7 @@ create trigger tool_run_once before update on tool_run when
 end;
 
 create trigger tool_run_starts before insert on tool_run when new.status <> 'started'
-  or coalesce(new.decision, new.policy_digest, new.rules, new.execute, new.tainted, new.session_no, new.dispatched_at,
+  or coalesce(new.decision, new.policy_digest, new.rules, new.execute, new.tainted, new.pinned, new.session_no, new.dispatched_at,
     new.timeout_ms, new.max_output_bytes, new.output) is not null begin
   select raise(abort, 'proctor: a tool run starts as started, before anything is done');
 end;

@@ -70,6 +70,7 @@ create table tool_run (
   rules text check (rules is null or json_valid(rules)),
   execute text check (execute in ('attended', 'on_approval')),
   tainted integer check (tainted in (0, 1)),
+  pinned integer check (pinned in (0, 1)),
   session_no integer references worker_session (session_no) deferrable initially deferred,
   dispatched_at integer,
   timeout_ms integer,
