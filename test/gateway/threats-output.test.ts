@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { allowAll, stallWatch, tool, upstream } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
@@ -23,8 +24,8 @@ describe(threat(17, 'output is bounded in size and time'), () => {
     progress: [{}, /^timeout timeout$/, /no answer within 1500 ms/],
     stranger: [{}, /^timeout timeout$/, /no answer within 1500 ms/],
     garbage: [{}, /^(timeout timeout|error (mcp_failed|connection_lost))$/, /./],
-    huge: [{}, /^error (connection_lost|oversize_output)$/, /./],
-    many: [{}, /^error (connection_lost|oversize_output)$/, /./],
+    huge: [{}, /^error oversize_output$/, /bytes/],
+    many: [{}, /^error oversize_output$/, /bytes/],
     deep: [{}, /^(timeout timeout|error .+)$/, /./],
     die: [{}, /^error connection_lost$/, /ended before it answered/],
     surrogate: [{}, /^error invalid_output$/, /lone surrogate/],
@@ -43,8 +44,12 @@ describe(threat(17, 'output is bounded in size and time'), () => {
     const events = await project.events(outcome.run.tool_run_id);
     expect(events.slice(0, 3)).toEqual(['tool_called', 'policy_decided', 'tool_dispatched']);
     expect(events.at(-1)).toMatch(/^tool_(failed|timed_out)$/);
-    // After whatever it did, the source answers the next call: from a new process where the old one is gone. Who drips has spoilt its stream.
-    expect((await project.call('up.act', {})).ended).toBe(name === 'drip' ? 'timeout timeout' : 'ok');
+    // After whatever it did, the source answers the next call, or the one after it: from a new process where the old one is gone or spoilt.
+    const next = (await project.call('up.act', {})).ended;
+    expect(next).toBe(name === 'drip' ? 'timeout timeout' : 'ok');
+    if (next === 'ok') return;
+    await setTimeout(2_500);
+    expect((await project.call('up.act', {})).ended).toBe('ok');
   });
 
   test('an output within the bounds is cut for the caller, and kept whole with its digest', async () => {

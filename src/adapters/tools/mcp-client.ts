@@ -33,11 +33,16 @@ export interface McpConnection {
   /** The conversation of the call that a question of the server belongs to. */
   readonly calls: AsyncLocalStorage<ToolConversation>;
   readonly active: Set<ToolConversation>;
+  /** Resolves when the server sent a message that is longer than any may be: the connection is of no use from then on. */
+  readonly overflow: Promise<void>;
+  /** Whether anything still comes through to the server and back: any answer will do. */
+  responds(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /** A line of a server, and an answer of one, is not longer than this. */
-const MOST_MESSAGE_BYTES = 20 * 1024 * 1024;
+export const MOST_MESSAGE_BYTES = 20 * 1024 * 1024;
+const PROBE_MS = 2_000;
 const MOST_STDERR = 64 * 1024;
 const RELAYED = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' } as const;
 
@@ -94,7 +99,11 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     );
   }
   client.onclose = options.closed;
-  client.onerror = () => undefined; // what goes wrong with a call is that call's error
+  const overflow = Promise.withResolvers<void>();
+  client.onerror = ({ message }) => {
+    // Else what goes wrong with a call is that call's error.
+    if (message.includes('exceeded maximum size')) overflow.resolve();
+  };
   let raw: unknown[] = [];
   tap(transport, (tools) => raw.push(...tools));
   return {
@@ -102,6 +111,8 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     relay,
     calls,
     active,
+    overflow: overflow.promise,
+    responds: () => answersAnything(client),
     takeRaw: () => {
       const taken = raw;
       raw = [];
@@ -113,6 +124,16 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
       await close();
     },
   };
+}
+
+async function answersAnything(client: Client): Promise<boolean> {
+  const probe = client.getProtocolEra() === 'modern' ? client.discover : client.ping;
+  try {
+    await probe.call(client, { timeout: PROBE_MS });
+    return true;
+  } catch (error) {
+    return typeof (error as { code?: unknown }).code === 'number'; // an error of the server's own is an answer too
+  }
 }
 
 function capabilities(relay: readonly string[]) {
