@@ -13,6 +13,7 @@ import type { Caller } from '../gateway/ports.ts';
 import { approvalRoutes } from './approval-routes.ts';
 import { bearerToken, type TokenBook } from './auth.ts';
 import { type McpServerOptions, mcpServerFactory, schemaOfCalled } from './mcp-server.ts';
+import { messageFault } from './plain-message.ts';
 import { LegacySessions } from './sessions.ts';
 import { toolRunRoutes } from './tool-run-routes.ts';
 
@@ -91,10 +92,12 @@ export function serverApp(options: ServerOptions): {
         context.json({ code: 'body_too_large', message: `a body has ${MOST_BODY} bytes at most` }, 413),
     }),
   );
+  app.use('/mcp', bodyLimit({ maxSize: MOST_BODY }));
   app.all('/mcp', async (context) => {
     const caller = context.get('caller');
     const authInfo = { token: '', clientId: caller.principal.id, scopes: [], extra: { caller } };
-    const request = context.req.raw;
+    const request = await plainRequest(context.req.raw);
+    if (request instanceof Response) return request;
     if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MOST_BODY } as never))
       return await legacy.handle(request, caller, authInfo);
     return await modern.fetch(request, { authInfo });
@@ -108,6 +111,16 @@ export function serverApp(options: ServerOptions): {
       await modern.close();
     },
   };
+}
+
+/** The request with its body read and found to be plain JSON, or the answer to one that is not. */
+async function plainRequest(request: Request): Promise<Request | Response> {
+  if (request.method !== 'POST') return request;
+  const body = await request.text();
+  const fault = messageFault(body);
+  if (fault !== null) return Response.json(fault, { status: 400 });
+  const { url, method, headers, signal } = request;
+  return new Request(url, { method, headers, body, signal });
 }
 
 function callerIn(authInfo: { extra?: Record<string, unknown> } | undefined): Caller {

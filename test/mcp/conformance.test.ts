@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { proctor, startNode } from '../support/chaos-process.ts';
+import { proctor, startNode, startProctor } from '../support/chaos-process.ts';
 import { fixture, type McpServerProcess, mcpProject, startGateway, startUpstream } from './support.ts';
 
 /**
@@ -188,6 +188,22 @@ describe('without a token', () => {
     await using desk = await mcpProject({ tools: {}, policy: EVERYTHING, project });
     const { code, stderr } = await proctor(['mcp', '--http', '0', '--as', 'agent:anyone'], { cwd: desk.folder });
     expect([code, stderr]).toEqual([2, expect.stringContaining('the tokens of agent:desk in proctor.yaml say who')]);
+  });
+
+  test('a message whose members stand twice is refused, over HTTP and over standard streams', async () => {
+    await using project = await mcpProject({ tools: {}, policy: EVERYTHING });
+    await using gateway = await startGateway(project.folder, '--anonymous');
+    const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"day":1,"day":2}}}';
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const response = await fetch(gateway.url, { method: 'POST', headers, body: call });
+    const refused = { id: 7, error: { code: -32_600, message: expect.stringContaining('`day`') } };
+    expect([response.status, await response.json()]).toMatchObject([400, refused]);
+
+    await using stdio = startProctor(['mcp'], { cwd: project.folder });
+    stdio.write(`${call}\nno JSON\n`);
+    const answers = [await stdio.says('stdout', /^.*-32600.*$/m), await stdio.says('stdout', /^.*-32700.*$/m)];
+    expect(JSON.parse(answers[0]?.[0] ?? '')).toMatchObject(refused);
+    expect(stdio.stderr()).toContain('a message was refused');
   });
 
   test('who is let in calls as the agent, and answers no approvals', async () => {

@@ -48,7 +48,8 @@ type Serving = Parameters<typeof import('../../server/mcp-server.ts').mcpServerF
 
 async function overStdio({ output }: CommandContext, serving: Serving, caller: Caller): Promise<number> {
   const { mcpServerFactory } = await import('../../server/mcp-server.ts');
-  const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+  const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+  const { plainMessages } = await import('../../server/plain-message.ts');
   const make = mcpServerFactory(serving);
   using interruption = onInterrupt(output, () => undefined);
   const ended = new Promise<void>((resolve) => {
@@ -56,7 +57,12 @@ async function overStdio({ output }: CommandContext, serving: Serving, caller: C
     process.stdin.once('close', resolve);
     interruption.drain.addEventListener('abort', () => resolve(), { once: true });
   });
-  const handle = serveStdio(({ era }) => make(caller, era));
+  const messages = plainMessages(process.stdin, (fault) => {
+    process.stdout.write(`${JSON.stringify(fault)}\n`);
+    output.note(`proctor: a message was refused: ${fault.error.message}`);
+  });
+  const transport = new StdioServerTransport(messages, process.stdout);
+  const handle = serveStdio(({ era }) => make(caller, era), { transport });
   await ended;
   await handle.close();
   return interruption.exitCode() ?? 0;

@@ -69,6 +69,7 @@ describe('through the gateway', { timeout: 60_000 }, () => {
     expect(listed.documents.map(({ tool, state, risk }) => [tool, state, risk])).toEqual([
       ['pets.addPet', 'callable', 'write'],
       ['pets.listPets', 'callable', 'read_only'],
+      ['pets.bad', 'refused', undefined],
     ]);
     expect(listed.stderr).toMatch(
       /refused pets.bad: its path `\/bad\/\{x\}` has `\{x\}`, for which there is no parameter/,
