@@ -21,6 +21,7 @@ export const ERROR_CODES = {
   invalid_policy: { title: 'The policy is not valid', exit: 2, status: 422 },
   invalid_project: { title: 'The project file is not valid', exit: 2, status: 422 },
   idempotency_conflict: { title: 'The idempotency key is taken by another call', exit: 2, status: 409 },
+  unauthorized: { title: 'Who asks is not known', exit: 2, status: 401 },
   forbidden: { title: 'This principal may not do that', exit: 2, status: 403 },
   source_unavailable: { title: 'A tool source cannot be used', exit: 3, status: 503 },
   secret_missing: { title: 'A secret is not set', exit: 2, status: 422 },

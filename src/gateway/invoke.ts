@@ -22,8 +22,8 @@ export interface Invocation {
 
 /** A source that overruns its limit by this much is not waited for any longer. */
 const GRACE_MS = 2_000;
-/** No tool's output may be larger, whatever is shown of it. */
-const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** No tool's output may be larger, whatever is shown of it: each step of keeping it holds the event loop for less than 50 ms. */
+const MOST_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** Carries a dispatched call out and answers how it ends; everything that goes wrong is an end. */
 export async function carryOut(deps: GatewayDeps, catalogue: Catalogue, call: Invocation): Promise<ToolRunEnd> {

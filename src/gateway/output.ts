@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { ToolRunRow } from '../contract/store.ts';
 import type { ContentBlock, ToolOutput } from '../contract/tool.ts';
@@ -32,6 +33,7 @@ export async function keepOutput(
   const output_digest = toolOutputDigest(whole);
   const large = output_bytes > most || output_bytes > ROW_BYTES;
   const output_artifact = large ? await artifacts.put(whole) : null;
+  if (large) await setImmediate(); // what else there is to do goes on between the steps
   const shown = cutOutput(JSON.parse(whole) as ToolOutput, output_bytes, most, output_artifact);
   return { output: large ? null : whole, output_artifact, output_digest, output_bytes, shown };
 }

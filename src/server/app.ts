@@ -62,18 +62,25 @@ export function serverApp(options: ServerOptions): {
       'content-type': 'application/problem+json',
     });
   });
+  app.notFound((context) => {
+    const { code, ...problem } = problemOf(new ProctorError('not_found', `there is nothing at ${context.req.path}`));
+    return context.json({ ...problem, code }, 404, { 'content-type': 'application/problem+json' });
+  });
   app.use(async (context, next) => {
     const refused =
       hostHeaderValidationResponse(context.req.raw, hosts) ?? originValidationResponse(context.req.raw, origins);
     if (refused !== undefined) return refused;
     const token = bearerToken(context.req.header('authorization'));
     const caller = token === null ? anonymous : tokens(token);
-    if (caller === null)
+    if (caller === null) {
+      context.header('www-authenticate', 'Bearer realm="proctor"');
+      if (context.req.path !== '/mcp')
+        throw new ProctorError('unauthorized', 'this server wants the bearer token of a principal');
       return context.json(
         { error: 'invalid_token', error_description: 'this server wants the bearer token of a principal' },
         401,
-        { 'www-authenticate': 'Bearer realm="proctor"' },
       );
+    }
     context.set('caller', caller);
     context.header('cache-control', 'no-store');
     return await next();

@@ -37,7 +37,8 @@ test('init, check --probe, run, show and verify: the road of the README', async 
 
   const run = await proctor(at, ['run', 'profile.yaml', '--json']);
   expect(run.code).toBe(0);
-  expect((await stat(path.join(at, '.proctor'))).mode & 0o077, 'nobody else reads what is kept').toBe(0);
+  for (const kept of ['.proctor', '.proctor/proctor.db'])
+    expect((await stat(path.join(at, kept))).mode & 0o077, `nobody else reads ${kept}`).toBe(0);
   const document = JSON.parse(run.stdout) as Record<string, unknown>;
   expect(document).toMatchObject({
     status: 'completed',

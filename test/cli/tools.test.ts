@@ -246,6 +246,8 @@ rules:
         reason: 'switched_off',
         error: { message: expect.stringContaining('audit') },
       });
+      const { stdout } = await proctor(project.path, ['tool', 'enable', 'box']);
+      expect(stdout.includes('the whole gateway is still switched off')).toBe(scope.length === 0);
       await proctor(project.path, ['tool', 'enable', ...scope]);
       expect((await run(project, 'box.read', 'a')).code).toBe(0);
     }
@@ -257,14 +259,12 @@ rules:
 
   test('who asks again for what was cancelled has it asked anew', async () => {
     await using project = await toolProject();
-    const ids = [];
-    for (let round = 0; round < 2; round += 1) {
-      const asked = (await run(project, 'box.write', 'b')).documents[0];
-      expect([round, asked?.status]).toEqual([round, 'approval_required']);
-      ids.push(asked?.tool_run_id ?? '');
-      await proctor(project.path, ['tool', 'cancel', ids.at(-1) ?? '']);
-    }
-    expect(new Set(ids).size).toBe(2);
+    const first = (await run(project, 'box.write', 'b')).documents[0];
+    await proctor(project.path, ['tool', 'cancel', first?.tool_run_id ?? '']);
+    expect((await run(project, 'box.write', 'b')).documents[0]).toMatchObject({
+      status: 'approval_required',
+      tool_run_id: expect.not.stringMatching(first?.tool_run_id ?? ''),
+    });
   });
 
   test('a switch, and a stricter policy, hold for calls that were approved already', async () => {

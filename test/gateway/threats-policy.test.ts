@@ -59,6 +59,20 @@ describe(threat(25, 'without a policy that can be asked everything is denied'), 
     expect((await project.call('own.act', { path: '/x' })).ended).toBe('denied policy');
   });
 
+  test('a source that is down is named as that; why it is down is told to operators and to who may call its tools', async () => {
+    await using project = await gatewayProject({
+      tools: { own: { kind: 'module', path: 'gone.ts' } },
+      policy: { rules: [{ id: 'read', when: { risk: 'read_only' }, effect: 'allow' }] },
+    });
+    for (const [as, why] of [
+      ['human:operator', /cannot be loaded: `gone\.ts`/],
+      ['agent:stranger', /^`own` cannot be asked for its tools now$/],
+    ] as const) {
+      const { ended, message } = await project.call('own.act', {}, { as });
+      expect([as, ended, message]).toEqual([as, 'denied source_unavailable', expect.stringMatching(why)]);
+    }
+  });
+
   test('broken, gone, empty and whole again under load: what is allowed is only ever allowed by a whole policy that says so', {
     timeout: 60_000,
   }, async () => {

@@ -127,7 +127,10 @@ function failureOf(error: unknown, begun: boolean): ToolAnswer {
   if (typeof code === 'number') return toolFailure('mcp_error', `the server answered with error ${code}: ${message}`);
   if (code === 'CONNECTION_CLOSED')
     return toolFailure('connection_lost', 'the server ended before it answered; the call may have been carried out');
-  return toolFailure('mcp_failed', message);
+  return toolFailure(
+    'mcp_failed',
+    message.replace(/^(Invalid result for \S+): \[[\s\S]*$/, '$1: it is not what MCP says'),
+  );
 }
 
 /** MissingRequiredClientCapability of the revision 2026-07-28. */

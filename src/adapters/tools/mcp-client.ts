@@ -41,7 +41,7 @@ export interface McpConnection {
 }
 
 /** A line of a server, and an answer of one, is not longer than this. */
-export const MOST_MESSAGE_BYTES = 20 * 1024 * 1024;
+export const MOST_MESSAGE_BYTES = 8 * 1024 * 1024;
 const PROBE_MS = 2_000;
 const MOST_STDERR = 64 * 1024;
 const RELAYED = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' } as const;

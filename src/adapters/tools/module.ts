@@ -17,6 +17,7 @@ const config = z.strictObject({
 });
 
 const LOAD_MS = 30_000;
+const MOST_RESULT_BYTES = 4 * 1024 * 1024;
 
 /** `module`: tools that are functions of a module of the project, in a thread of their own. */
 export const moduleTools: ToolSourceKind<typeof config> = {
@@ -31,6 +32,7 @@ export const moduleTools: ToolSourceKind<typeof config> = {
         path: fileURLToPath(programFile(import.meta.url, './module-entry')),
         export_name: 'serve',
         shown_path: file,
+        max_result_bytes: MOST_RESULT_BYTES,
         output: note,
       });
       return host;

@@ -2,6 +2,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import { toolRunDocument } from '../../gateway/describe.ts';
 import type { ApprovalView } from '../../gateway/gateway.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
+import { parseStrictJson } from '../../lib/strict-json.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { onInterrupt } from '../signals.ts';
 import { oneLine, outputText, statusText } from '../tool-text.ts';
@@ -22,6 +23,8 @@ const CALLER_FIRST_MS = 1_500;
 export const approve: Command<AnswerOptions> = async (context, options) =>
   await withGateway(context, async (gateway, app) => {
     const { output } = context;
+    if (options.edit !== undefined && parseStrictJson(options.edit).type === 'invalid')
+      throw new ProctorError('usage', '--edit is not JSON; write the whole arguments, as in --edit \'{"volume":10}\'');
     const view = await gateway.gateway.view(options.id);
     output.note(approvalText(view));
     if (view.preview.long && !seen(view, options.seen))

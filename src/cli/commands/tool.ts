@@ -160,6 +160,8 @@ const run: Action = async (context, options, gateway, app) => {
     return interruption.exitCode() ?? 4;
   }
   const { status, error } = document;
+  if (document.edited_from !== null)
+    output.note(`proctor: a person changed the arguments before this ran: ${oneLine(last.run.arguments)}`);
   if (status === 'ok') output.result(document, last.output === null ? '' : outputText(last.output));
   else {
     output.result(document, last.output === null ? '' : outputText(last.output));
@@ -273,6 +275,8 @@ async function argumentsOf({ cwd }: CommandContext, { args, arg, argsFile }: Too
     if (at < 1) throw new ProctorError('usage', `\`${pair}\` is no NAME=VALUE`);
     return [pair.slice(0, at), jsonOrText(pair.slice(at + 1))] as const;
   });
+  const twice = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) < index);
+  if (twice !== undefined) throw new ProctorError('usage', `--arg ${twice[0]}=… is given twice`);
   return Object.fromEntries(pairs);
 }
 

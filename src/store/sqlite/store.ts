@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import type { Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -165,6 +166,14 @@ function openConfigured(path: string, clock: Clock): DatabaseSync {
 }
 
 function openOnce(path: string, clock: Clock): DatabaseSync {
+  // A new file opens to its owner only, and SQLite gives its log the same rights; what rights an old one has is its owner's choice.
+  if (path !== ':memory:' && !existsSync(path)) {
+    try {
+      closeSync(openSync(path, 'a', 0o600));
+    } catch {
+      // SQLite cannot make it either, and says so in its way.
+    }
+  }
   const db = openDatabase(path);
   try {
     configureDatabase(db);
