@@ -44,6 +44,7 @@ export class Call {
   #prepared: Prepared | null;
   #execution: Promise<void> | null = null;
   readonly #followed = Promise.withResolvers<void>();
+  #abandoned = false;
   #waiters = 0;
 
   constructor(deps: GatewayDeps, catalogue: Catalogue, caller: Caller, row: ToolRunRow, prepared: Prepared | null) {
@@ -91,11 +92,13 @@ export class Call {
         if (questions.length > 0) return { type: 'questions', run: this.#row, questions };
         const left = leftNow();
         if (this.#execution !== null) await this.#whileRunning(Math.max(0, left), signal);
-        else if (!signal.aborted && (await this.#mayRun())) this.#execute();
-        else if (this.#row.finished_at === null && left > 0)
+        else if (!signal.aborted && (await this.#mayRun(signal))) {
+          this.#execute();
+          if (signal.aborted) gone(); // it came while the approval was used
+        } else if (this.#row.finished_at === null && left > 0)
           await this.#pause(Math.min(left, this.#row.dispatched_at === null ? POLL_MS : ELSEWHERE_POLL_MS), signal);
         if (signal.aborted || (this.#row.finished_at === null && leftNow() <= 0))
-          return await this.#waiting(for_caller);
+          return await this.#waiting(for_caller && !signal.aborted);
       }
     } finally {
       this.#waiters -= 1;
@@ -119,6 +122,12 @@ export class Call {
     if (this.#execution !== null) this.#stop.abort(new Error(why));
   }
 
+  /** Nobody will come for the outcome any more: from now on it is handed to nobody. */
+  abandon(why: string): void {
+    this.#abandoned = true;
+    this.cancel(why);
+  }
+
   /** Resolves when nothing of the call runs in this process any more. */
   async settled(): Promise<void> {
     await this.#execution;
@@ -126,17 +135,19 @@ export class Call {
 
   /** A person may have changed the call into another: that one is followed then. */
   async #followEdit(): Promise<boolean> {
-    if (this.#row.reason !== 'superseded' || this.#row.edited_into === null) return false;
-    const next = await this.#deps.store.toolRun(this.#row.edited_into);
+    const changed = this.#row;
+    if (changed.reason !== 'superseded' || changed.edited_into === null) return false;
+    const next = await this.#deps.store.toolRun(changed.edited_into);
+    if (this.#row !== changed) return true; // another who follows it was first
     if (next === null) return false;
-    if (this.#row.delivered_at === null) this.#changed.push(this.#row.tool_run_id);
+    if (changed.delivered_at === null) this.#changed.push(changed.tool_run_id);
     this.#row = next;
     this.#prepared = null;
     return true;
   }
 
   /** True when the approval was given and this process is the one that uses it. */
-  async #mayRun(): Promise<boolean> {
+  async #mayRun(signal: AbortSignal): Promise<boolean> {
     const { store } = this.#deps;
     await this.#look();
     if (this.#row.status !== 'approval_required' || this.#row.approval_id === null) return false;
@@ -149,6 +160,7 @@ export class Call {
     }
     const roles = this.#deps.rolesOf(approval.decided_by ?? '');
     const request = await this.#decidedAnew({ approval, roles: this.caller.bound === null ? roles : [] });
+    if (signal.aborted) return false; // the approval stays for who comes back
     const won = await store.consumeApproval(this.#row.tool_run_id, request);
     await this.#look();
     return won;
@@ -251,7 +263,8 @@ export class Call {
     const output = await shownOutput(this.#row, this.#deps);
     const { decision, delivered_at, tool_run_id } = this.#row;
     const asked = decision === 'ask' && delivered_at === null ? [tool_run_id] : [];
-    if (delivers) for (const id of [...this.#changed.splice(0), ...asked]) await this.#deps.store.deliverToolRun(id);
+    if (delivers && !this.#abandoned)
+      for (const id of [...this.#changed.splice(0), ...asked]) await this.#deps.store.deliverToolRun(id);
     return { type: 'done', run: this.#row, output };
   }
 }

@@ -1,4 +1,5 @@
 import type { ApprovalRow, GatewayDecision, GatewayFacts, LimitCharge } from '../contract/store.ts';
+import { RISK_CLASSES } from '../contract/tool.ts';
 import { whyNotApprover } from '../core/gateway.ts';
 import type { Policy } from '../core/policy/compile.ts';
 import { decidePolicy, type PolicyDecision } from '../core/policy/decide.ts';
@@ -55,14 +56,18 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
     // What is wrong with the call itself its caller may know; why a source is down only who may call the tool.
     const { refusal } = call;
     if (refusal !== null && refusal.code !== 'source_unavailable') return no('deny', refusal.code, refusal.message);
-    if (refusal !== null && !mayKnowWhy(call, call.policy))
-      return no('deny', refusal.code, `\`${call.facts.source}\` cannot be asked for its tools now`);
     const decision = decidePolicy(call.policy, {
       ...call.facts,
       pinned: facts.pinned,
       tainted: facts.tainted === true,
     });
-    if (refusal !== null) return no('deny', refusal.code, refusal.message);
+    if (refusal !== null) {
+      // Without its source nobody can tell what risk a tool is of: operators are told why it is down, as is who may call it in any case.
+      if (decision.effect !== 'deny' || call.facts.principal.roles.includes('operator'))
+        return no('deny', refusal.code, refusal.message);
+      if (mayCallAtSomeRisk(call, call.policy))
+        return no('deny', refusal.code, `\`${call.facts.source}\` cannot be asked for its tools now`);
+    }
     if (decision.effect === 'deny') return no('deny', 'policy', decision.reason ?? 'a rule denies it', decision.rules);
     if (!facts.pinned)
       return no(
@@ -86,11 +91,9 @@ export function decideCall(call: Decidable, facts: GatewayFacts): GatewayDecisio
   }
 }
 
-/** Why a source is down is for operators, and for who may call the tool as far as can be told without it. */
-function mayKnowWhy({ facts }: Decidable, policy: Policy): boolean {
-  return (
-    facts.principal.roles.includes('operator') ||
-    decidePolicy(policy, { ...facts, pinned: true, tainted: false }).effect !== 'deny'
+function mayCallAtSomeRisk({ facts }: Decidable, policy: Policy): boolean {
+  return RISK_CLASSES.some(
+    (risk) => decidePolicy(policy, { ...facts, risk, pinned: true, tainted: false }).effect !== 'deny',
   );
 }
 

@@ -144,7 +144,7 @@ export class Gateway {
     const rows = await this.deps.store.toolRunsOf(of.run_id, of.ordinal, of.attempt);
     for (const row of rows.filter(({ finished_at }) => finished_at === null)) {
       const call = this.#calls.get(row.tool_run_id);
-      call?.cancel('the attempt has ended');
+      call?.abandon('the attempt has ended');
       await call?.settled().catch(() => undefined); // told when it happened
       await this.deps.store.cancelToolRun(
         row.tool_run_id,

@@ -33,6 +33,8 @@ export interface ServerEnv {
 }
 
 const MOST_BODY = 4 * 1024 * 1024;
+const TOO_LARGE = `a body has ${MOST_BODY} bytes at most`;
+const tooLarge = { jsonrpc: '2.0', id: null, error: { code: -32_600, message: TOO_LARGE } };
 
 /** The gateway over HTTP: MCP in both eras, tool runs, approvals. Every request names itself by a token; pages of other origins are refused. */
 export function serverApp(options: ServerOptions): {
@@ -95,11 +97,12 @@ export function serverApp(options: ServerOptions): {
     '/api/*',
     bodyLimit({
       maxSize: MOST_BODY,
-      onError: (context) =>
-        context.json({ code: 'body_too_large', message: `a body has ${MOST_BODY} bytes at most` }, 413),
+      onError: () => {
+        throw new ProctorError('body_too_large', TOO_LARGE);
+      },
     }),
   );
-  app.use('/mcp', bodyLimit({ maxSize: MOST_BODY }));
+  app.use('/mcp', bodyLimit({ maxSize: MOST_BODY, onError: () => Response.json(tooLarge, { status: 413 }) }));
   app.all('/mcp', async (context) => {
     const caller = context.get('caller');
     const authInfo = { token: '', clientId: caller.principal.id, scopes: [], extra: { caller } };

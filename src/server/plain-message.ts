@@ -35,7 +35,7 @@ export function messageFault(text: string): MessageFault | null {
 }
 
 /** The lines of a stream of messages that may be read; the others are answered. */
-export function plainMessages(input: Readable, answer: (fault: MessageFault) => void): Readable {
+export function plainMessages(input: Readable, answer: (fault: MessageFault) => void): Transform {
   const lines = new LineSplitter(MOST_LINE_BYTES);
   const checked = new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -204,6 +205,16 @@ describe('without a token', () => {
     const answers = [await stdio.says('stdout', /^.*-32600.*$/m), await stdio.says('stdout', /^.*-32700.*$/m)];
     expect(JSON.parse(answers[0]?.[0] ?? '')).toMatchObject(refused);
     expect(stdio.stderr()).toContain('a message was refused');
+    stdio.kill('SIGTERM'); // its standard input stays open
+    expect(await Promise.race([stdio.exit, sleep(10_000, 'still there')])).not.toBe('still there');
+
+    const large = await fetch(gateway.url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ a: 'x'.repeat(5_000_000) }),
+    });
+    expect([large.status, await large.json()]).toMatchObject([413, { error: { code: -32_600 } }]);
+    expect(gateway.process.stderr()).not.toContain('a request failed');
   });
 
   test('who is let in calls as the agent, and answers no approvals', async () => {

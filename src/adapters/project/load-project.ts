@@ -44,10 +44,11 @@ export async function loadPolicy(
   file: string,
   cwd: string,
   known: readonly KnownTool[] | null = null,
+  sources: readonly string[] | null = null,
 ): Promise<Policy | null> {
   const read = await readProjectFile(path.resolve(cwd, file), file, policySchema, 'invalid_policy');
   if (read === null) return null;
-  const problems = policyProblems(read.value, known);
+  const problems = policyProblems(read.value, known, sources);
   if (problems.length > 0) throw invalid(file, 'invalid_policy', read.locate(problems));
   return compilePolicy(read.value);
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { ProctorError } from '../../contract/problem.ts';
 import type { ToolConversation } from '../../contract/tool.ts';
@@ -35,6 +36,7 @@ export interface McpConnection {
   readonly active: Set<ToolConversation>;
   /** Resolves when the server sent a message that is longer than any may be: the connection is of no use from then on. */
   readonly overflow: Promise<void>;
+  readonly overflowed: () => boolean;
   /** Whether anything still comes through to the server and back: any answer will do. */
   responds(): Promise<boolean>;
   close(): Promise<void>;
@@ -43,6 +45,8 @@ export interface McpConnection {
 /** A line of a server, and an answer of one, is not longer than this. */
 export const MOST_MESSAGE_BYTES = 8 * 1024 * 1024;
 const PROBE_MS = 2_000;
+const MOST_ENDING_MS = 6_000;
+const ENDING_POLL_MS = 50;
 const MOST_STDERR = 64 * 1024;
 const RELAYED = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' } as const;
 
@@ -100,10 +104,14 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   }
   client.onclose = options.closed;
   const overflow = Promise.withResolvers<void>();
+  let overflowed = false;
   client.onerror = ({ message }) => {
-    // Else what goes wrong with a call is that call's error.
-    if (message.includes('exceeded maximum size')) overflow.resolve();
+    if (!message.includes('exceeded maximum size')) return; // what else goes wrong with a call is that call's error
+    overflowed = true;
+    overflow.resolve();
+    options.closed();
   };
+  const { pid = null } = transport as { pid?: number | null };
   let raw: unknown[] = [];
   tap(transport, (tools) => raw.push(...tools));
   return {
@@ -112,6 +120,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     calls,
     active,
     overflow: overflow.promise,
+    overflowed: () => overflowed,
     responds: () => answersAnything(client),
     takeRaw: () => {
       const taken = raw;
@@ -122,8 +131,21 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
       client.onclose = undefined as never;
       await client.close().catch(() => undefined); // it may be gone already
       await close();
+      if (pid !== null) await ended(pid);
     },
   };
+}
+
+/** Waits for the end of a server's process: the transport ends it, by force after some seconds, but only while this process lives. */
+async function ended(pid: number): Promise<void> {
+  for (let waited = 0; waited < MOST_ENDING_MS; waited += ENDING_POLL_MS) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return; // there is no such process any more
+    }
+    await sleep(ENDING_POLL_MS);
+  }
 }
 
 async function answersAnything(client: Client): Promise<boolean> {

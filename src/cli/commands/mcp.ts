@@ -65,6 +65,8 @@ async function overStdio({ output }: CommandContext, serving: Serving, caller: C
   const handle = serveStdio(({ era }) => make(caller, era), { transport });
   await ended;
   await handle.close();
+  process.stdin.unpipe(messages);
+  process.stdin.pause(); // whoever keeps it open does not keep this process
   return interruption.exitCode() ?? 0;
 }
 

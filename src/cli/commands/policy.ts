@@ -49,7 +49,7 @@ const check: Action = async (context, options) =>
       down.length > 0 || tools.length === 0
         ? null
         : tools.map(({ tool, definition }) => ({ tool, input_schema: definition.input_schema }));
-    const policy = await loadPolicy(file, context.cwd, known);
+    const policy = await loadPolicy(file, context.cwd, known, Object.keys(loaded.project.tools));
     if (policy === null)
       throw new ProctorError(
         'invalid_policy',

@@ -15,6 +15,8 @@ export function argumentValueProblems(
   condition: Condition,
   field: string,
 ): Diagnostic[] {
+  // What is negated holds the more often the less the value can be.
+  if (typeof condition === 'object' && condition !== null && 'not' in condition) return [];
   const name = path.join('.');
   const matcher = matcherOf(condition);
   const { min, max } = matcher ?? {};
@@ -28,14 +30,20 @@ export function argumentValueProblems(
     matcher === null
       ? literalsOf(condition)
       : [...(matcher.in ?? []), ...(matcher.eq === undefined ? [] : [matcher.eq])];
-  const never = wanted.filter(
-    (value) =>
-      (values !== null && !values.has(value)) || (types !== null && !typesOf(value).some((type) => types.has(type))),
-  );
+  const possible = (value: unknown) =>
+    (values === null || values.has(value)) && (types === null || typesOf(value).some((type) => types.has(type)));
+  const never = wanted.length > 0 && !wanted.some(possible); // of several values one is enough
   const hint =
     values === null ? `it is ${kinds}` : `one of: ${[...values].map((value) => JSON.stringify(value)).join(', ')}`;
   return [
-    ...never.map((value) => diagnostic(`\`${name}\` is never ${JSON.stringify(value)}`, { field, hint })),
+    ...(never
+      ? [
+          diagnostic(`\`${name}\` is never ${wanted.map((value) => JSON.stringify(value)).join(' or ')}`, {
+            field,
+            hint,
+          }),
+        ]
+      : []),
     ...(matcher === null || types === null ? [] : unmet(matcher, types)).map((member) =>
       diagnostic(`\`${member}\` looks at ${TYPES_OF[member]}, and \`${name}\` is ${kinds}`, {
         field,
@@ -71,9 +79,7 @@ function declaredAt(schema: unknown, path: readonly string[]): Declared[] {
   const { properties, patternProperties, additionalProperties } = node;
   if (typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name))
     return declaredAt((properties as Record<string, unknown>)[name], rest);
-  const closed =
-    typeof properties === 'object' && patternProperties === undefined && typeof additionalProperties !== 'object';
-  return closed ? [] : [open];
+  return patternProperties === undefined && additionalProperties === false ? [] : [open];
 }
 
 const OPEN = ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if'];
@@ -91,8 +97,7 @@ function together(all: readonly Declared[]): Declared | null {
 
 function literalsOf(condition: Condition): readonly unknown[] {
   if (Array.isArray(condition)) return condition;
-  if (typeof condition !== 'object' || condition === null) return [condition];
-  return 'not' in condition ? literalsOf(condition.not as Condition) : [];
+  return typeof condition !== 'object' || condition === null ? [condition] : [];
 }
 
 function typesOf(value: unknown): readonly string[] {

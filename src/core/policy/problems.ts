@@ -15,8 +15,12 @@ export interface KnownTool {
   readonly input_schema: Readonly<Record<string, unknown>>;
 }
 
-/** What is wrong with a policy beyond its shape, by field; `known` are the tools there are, or null when they cannot be told. */
-export function policyProblems(document: PolicyDocument, known: readonly KnownTool[] | null): Diagnostic[] {
+/** What is wrong with a policy beyond its shape, by field; `known` are the tools and `sources` the sources that there are, null where that cannot be told. */
+export function policyProblems(
+  document: PolicyDocument,
+  known: readonly KnownTool[] | null,
+  sources: readonly string[] | null = null,
+): Diagnostic[] {
   return [
     ...repeated(document.rules, 'rules'),
     ...repeated(document.limits, 'limits'),
@@ -26,7 +30,7 @@ export function policyProblems(document: PolicyDocument, known: readonly KnownTo
         const tools = known?.filter(({ tool }) => rule.tools.some((glob) => globMatches(glob, tool))) ?? null;
         return [
           ...subjectProblems(subject, condition, field),
-          ...sourceProblems(subject, condition, known, field),
+          ...sourceProblems(subject, condition, sources, field),
           ...argumentProblems(subject, condition, tools, field),
         ];
       }),
@@ -96,11 +100,10 @@ function literals(condition: Condition): readonly unknown[] {
 function sourceProblems(
   subject: string,
   condition: Condition,
-  known: readonly KnownTool[] | null,
+  sources: readonly string[] | null,
   field: string,
 ): Diagnostic[] {
-  if (subject !== 'source' || known === null) return [];
-  const sources = [...new Set(known.map(({ tool }) => tool.split('.', 1)[0]))];
+  if (subject !== 'source' || sources === null) return [];
   return literals(condition)
     .filter((value) => !sources.includes(String(value)))
     .map((value) =>
@@ -143,7 +146,8 @@ function hasArgument(schema: unknown, path: readonly string[]): boolean {
     unknown
   >;
   if ([patternProperties, $ref, anyOf, oneOf, allOf].some((member) => member !== undefined)) return true;
-  if (typeof additionalProperties === 'object' && additionalProperties !== null) return true;
+  if (additionalProperties === true || (typeof additionalProperties === 'object' && additionalProperties !== null))
+    return true;
   if (typeof properties !== 'object' || properties === null) return true;
   return Object.hasOwn(properties, name) && hasArgument((properties as Record<string, unknown>)[name], rest);
 }

@@ -5,7 +5,7 @@ import { MACHINES } from '../../core/machines.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
 import { triggers } from './triggers.ts';
 
-/** Forward-only, numbered, never edited: a changed file is refused by its recorded digest. */
+/** Forward-only, numbered, never edited once released (decision 0018): a changed file is refused by its recorded digest. */
 const MIGRATIONS: readonly { readonly version: number; readonly name: string }[] = [
   { version: 1, name: '0001-init' },
   { version: 2, name: '0002-verdicts' },
