@@ -14,7 +14,7 @@ export interface SoakOptions {
   readonly least_kills: number;
   /** Worker processes at a time; default 16. */
   readonly workers?: number;
-  /** How many of them every kill leaves at work; default 3, 0 for none (see `Disturbance`). */
+  /** How many of them every kill leaves at work; default 3; 0 for none, whatever ends in between (see `Disturbance`). */
   readonly least_working?: number;
   /** Ends the soak early, with nothing left behind. */
   readonly signal?: AbortSignal;
@@ -43,6 +43,7 @@ export interface SoakReport {
 // half as many workers it is one in twenty-five, and one run in some hundred had an execution that met more than five.
 const WORKERS = 16;
 const LEAST_WORKING = 3;
+const LEAST_ENDED = 5; // a quiet machine ends some fifteen between two kills
 const LEASE_MS = 1_000;
 const KILL_EVERY_MS = 250;
 const CONCURRENCY = 5; // fewer in flight: a run long enough for the kills that are asked for
@@ -132,6 +133,7 @@ async function disturbed(examFolder: string, storeFolder: string, one: OneRun): 
     {
       workers: options.workers ?? WORKERS,
       least_working: options.least_working ?? LEAST_WORKING,
+      least_ended: options.least_working === 0 ? 0 : LEAST_ENDED,
       lease_ms: LEASE_MS,
       kill_every_ms: KILL_EVERY_MS,
       limit_ms: RUN_LIMIT_MS,

@@ -10,6 +10,11 @@ export interface Disturbance {
    * `kill_every_ms` whatever happens, and hits processes that are still starting too.
    */
   readonly least_working: number;
+  /**
+   * So many executions end between two kills; 0: whatever ends. Where a machine does little in `kill_every_ms`, one execution would meet kill
+   * after kill until its leases are used up, which is the contract and no fault.
+   */
+  readonly least_ended: number;
   readonly lease_ms: number;
   readonly kill_every_ms: number;
   /** A pseudo-random number in [0, 1); the same sequence gives the same choices. */
@@ -68,6 +73,7 @@ class Supervisor {
   readonly #violations: string[] = [];
   #workers: Worker[] = [];
   #kills = 0;
+  #endedAtKill = 0;
   #stops = 0;
   #stopDue = 0;
 
@@ -92,7 +98,10 @@ class Supervisor {
       }
       this.#goOn(now);
       await this.#lookAround();
-      if (now >= due && this.#killOne(now)) due = now + kill_every_ms;
+      if (now >= due && (await this.#wentOn()) && this.#killOne(now)) {
+        due = now + kill_every_ms;
+        this.#endedAtKill = await this.#endedExecutions();
+      }
       await this.#stopOne(now);
       await sleep(LOOK_MS);
     }
@@ -106,6 +115,15 @@ class Supervisor {
 
   async #ended(): Promise<boolean> {
     return (await this.#store.run(this.#runId))?.finished_at != null;
+  }
+
+  async #endedExecutions(): Promise<number> {
+    return this.#options.least_ended === 0 ? 0 : (await this.#store.rowCounts(this.#runId)).result;
+  }
+
+  /** Whether enough has been done since the last kill. */
+  async #wentOn(): Promise<boolean> {
+    return (await this.#endedExecutions()) - this.#endedAtKill >= this.#options.least_ended;
   }
 
   /** Notes who has opened a session by now, and that nobody left before the end of the run. */
