@@ -27,6 +27,23 @@ export interface GatewayFacts {
   readonly held: boolean;
 }
 
+/** Under which terms a person is asked. */
+export interface AskTerms {
+  /** Each list must hold one who answers; several rules that ask must all be satisfied by the same person. */
+  readonly approvers: readonly (readonly string[])[];
+  readonly expires_ms: number;
+  readonly self_approval: boolean;
+  readonly edit: boolean;
+  readonly execute: 'attended' | 'on_approval';
+  readonly reason: string | null;
+}
+
+/** What an allowed call is bound to. */
+export interface Obligations {
+  readonly timeout_ms: number | null;
+  readonly max_output_bytes: number | null;
+}
+
 /** What the decision comes to, as it is recorded. */
 export interface GatewayDecision {
   readonly effect: 'allow' | 'ask' | 'deny' | 'error';
@@ -36,16 +53,9 @@ export interface GatewayDecision {
   readonly policy_digest: string;
   readonly rules: readonly string[];
   /** Where the effect is `ask`. */
-  readonly ask: {
-    readonly approvers: readonly (readonly string[])[];
-    readonly expires_ms: number;
-    readonly self_approval: boolean;
-    readonly edit: boolean;
-    readonly execute: 'attended' | 'on_approval';
-    readonly reason: string | null;
-  } | null;
+  readonly ask: AskTerms | null;
   /** What the rules that allow the call bind it to; null where it is not made. */
-  readonly obligations: { readonly timeout_ms: number | null; readonly max_output_bytes: number | null } | null;
+  readonly obligations: Obligations | null;
 }
 
 /** What the gateway asks the store for at a decision; `decide` is pure, is called in the transaction, and must not throw. */

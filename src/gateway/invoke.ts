@@ -22,7 +22,7 @@ export interface Invocation {
 
 /** A source that overruns its limit by this much is not waited for any longer. */
 const GRACE_MS = 2_000;
-/** No tool's output may be larger, whatever is shown of it: each step of keeping it holds the event loop for less than 50 ms. */
+/** No tool's output may be larger, whatever is shown of it: its canonical form and digest are made on the event loop (45 ms for so much text). */
 const MOST_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** Carries a dispatched call out and answers how it ends; everything that goes wrong is an end. */

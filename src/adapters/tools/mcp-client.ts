@@ -36,6 +36,7 @@ export interface McpConnection {
   readonly active: Set<ToolConversation>;
   /** Resolves when the server sent a message that is longer than any may be: the connection is of no use from then on. */
   readonly overflow: Promise<void>;
+  /** Whether it did. */
   readonly overflowed: () => boolean;
   /** Whether anything still comes through to the server and back: any answer will do. */
   responds(): Promise<boolean>;

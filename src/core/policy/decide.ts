@@ -1,23 +1,7 @@
 import type { Rule } from '../../contract/policy.ts';
+import type { AskTerms, Obligations } from '../../contract/store.ts';
 import type { Caller, CompiledRule, Policy } from './compile.ts';
 import type { CallFacts, Surface } from './facts.ts';
-
-/** Under which terms a person is asked. */
-export interface AskTerms {
-  /** Each list must hold one who answers; several rules that ask must all be satisfied by the same person. */
-  readonly approvers: readonly (readonly string[])[];
-  readonly expires_ms: number;
-  readonly self_approval: boolean;
-  readonly edit: boolean;
-  readonly execute: 'attended' | 'on_approval';
-  readonly reason: string | null;
-}
-
-/** What an allowed call is bound to. */
-export interface Obligations {
-  readonly timeout_ms: number | null;
-  readonly max_output_bytes: number | null;
-}
 
 /** What a policy says of one call. */
 export interface PolicyDecision {

@@ -4,6 +4,7 @@ import type {
   GatewayDecision,
   GatewayFacts,
   NewToolRun,
+  Obligations,
   ToolRunEnd,
   ToolRunRow,
 } from '../../contract/store.ts';
@@ -229,7 +230,7 @@ function dispatch(
   request: DecideRequest,
   decision: GatewayDecision,
   columns: Readonly<Record<string, string | number | null>>,
-): { timeout_ms: number | null; max_output_bytes: number | null } {
+): Obligations {
   chargeLimits(tx, request.limits, row.cost_micro_usd);
   // A gateway that was silent so long that another took it for dead (a laptop that slept) lives if it makes a call; left as
   // ended, all that it makes from now on would be reaped while it is being made.
