@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
+import { pathWithOwnNode } from '../../lib/own-node.ts';
 
 /** A set of environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -8,7 +9,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The environment of a user's command: an allow-list of Proctor's own, so that no key leaks by accident, and what the profile adds. */
+/**
+ * The environment of a user's command: an allow-list of Proctor's own, so that no key leaks by accident, and what the profile adds. `node` leads
+ * to the Node that runs Proctor, unless the profile sets a PATH of its own: an older one on the system would not read TypeScript.
+ */
 export function commandEnvironment(
   own: Environment,
   added: Readonly<Record<string, string>> = {},
@@ -18,6 +22,7 @@ export function commandEnvironment(
     const value = own[name];
     if (value !== undefined) result[name] = value;
   }
+  if (added['PATH'] === undefined) result['PATH'] = pathWithOwnNode(result['PATH'] ?? DEFAULT_PATH);
   return { ...result, ...added };
 }
 
@@ -30,10 +35,12 @@ export async function findProgram(program: string, folder: string, environment: 
   return null;
 }
 
-/** True when the file may be executed by this process. */
+/** True for a regular file that this process may execute. */
 export async function isExecutable(path: string): Promise<boolean> {
-  return await access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false; // absent, or no right to look
+  }
 }
