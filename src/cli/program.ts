@@ -184,7 +184,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
   );
   on(
     command('verify <run>', 'recompute chains, statistics and gate of a run, or of the bundle in a file')
-      .option('--expect <root>', 'the evidence root that was noted elsewhere')
+      .option('--expect <root>', 'a root noted elsewhere: the evidence root, or that of a revision')
       .option('--key <file>', 'the Ed25519 public key (PEM) that must have signed the bundle'),
     async () => (await import('./commands/verify.ts')).verify,
     ['run'],

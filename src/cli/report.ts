@@ -149,6 +149,7 @@ function footer(document: RunDocument, output: Output): string {
   const rows = [
     ['run', document.run_id],
     ...(document.evidence_root === null ? [] : [['evidence', document.evidence_root]]),
+    ...(document.revision === null ? [] : [[`revision ${document.revision.number}`, document.revision.revision_root]]),
     ...(document.evidence_root === null ? [] : [['check', `proctor verify ${document.run_id}`]]),
   ];
   return table(rows.map(([name, value]) => [`  ${output.style('dim', name ?? '')}`, value ?? '']));

@@ -15,6 +15,8 @@ export interface BundleStatement {
   readonly revision: number;
   readonly correction: string | null;
   readonly effective_gate_status: string;
+  /** The root of the last revision, the evidence root without one; statements made before revisions had roots do not have it. */
+  readonly revision_root?: string | null;
   /** Digest over the names of the artifacts inside, in order. */
   readonly artifacts: string;
 }

@@ -63,6 +63,8 @@ export const runDocumentSchema = z
         passed: count,
         pass_rate: z.number().nullable(),
         content_digest: z.string(),
+        /** What `verify --expect` takes to prove this revision. */
+        revision_root: z.string(),
       })
       .nullable(),
     attempts: count,

@@ -157,6 +157,26 @@ export function correctionHash(
   );
 }
 
+/**
+ * The root of a revision: over the run's evidence root and the chain of corrections up to it, of which `correction` is the last hash.
+ * Noted elsewhere, it finds a rewrite of any of them; the run itself, revision 0, has its evidence root.
+ */
+export function revisionRoot(parts: { evidence_root: string; revision: number; correction: string }): string {
+  const { evidence_root, revision, correction } = parts;
+  return digest('proctor/revision-root/1', { evidence_root, revision, correction });
+}
+
+/** The roots of a run's verdicts, by revision: its evidence root first, then one for each correction, in order. */
+export function revisionRoots(
+  run: { readonly evidence_root: string | null },
+  corrections: readonly Pick<CorrectionRow, 'revision' | 'hash'>[],
+): string[] {
+  const { evidence_root } = run;
+  if (evidence_root === null) return [];
+  const roots = corrections.map(({ revision, hash }) => revisionRoot({ evidence_root, revision, correction: hash }));
+  return [evidence_root, ...roots];
+}
+
 /** What a verdict may depend on of one execution. */
 export interface ExecutionContent {
   readonly status: string;

@@ -3,6 +3,7 @@ import type { ArtifactStore } from '../contract/artifact.ts';
 import type { BundleSeal, BundleStatement, OpenBundle } from '../contract/bundle.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { CorrectionRow, RunReaders, RunRow } from '../contract/store.ts';
+import { revisionRoots } from '../core/evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { type Difference, Differences } from './verify/differences.ts';
@@ -65,6 +66,7 @@ function statementOf(
     revision: corrections.length,
     correction: last?.hash ?? null,
     effective_gate_status: last === undefined ? gate_status : (JSON.parse(last.verdict) as Verdict).gate_status,
+    revision_root: revisionRoots(run, corrections).at(-1) ?? null,
     artifacts: digest('proctor/artifacts/1', artifacts),
   };
 }
@@ -155,15 +157,11 @@ function checkSeal(
   differences: Differences,
 ): Pick<BundleVerification, 'signature' | 'key_fingerprint'> {
   const said = JSON.parse(seal.statement) as Readonly<Record<string, unknown>>;
-  for (const [field, value] of Object.entries(statementOf(run, names, corrections)))
+  const { revision_root, ...before } = statementOf(run, names, corrections);
+  const expected = 'revision_root' in said ? { ...before, revision_root } : before; // it follows from the other fields
+  for (const [field, value] of Object.entries(expected))
     differences.same('bundle', 'statement', field, value, said[field]);
-  differences.same(
-    'bundle',
-    'statement',
-    'canonical form',
-    canonicalJson(statementOf(run, names, corrections)),
-    seal.statement,
-  );
+  differences.same('bundle', 'statement', 'canonical form', canonicalJson(expected), seal.statement);
   if (seal.signature === null || seal.public_key === null) {
     if (wanted !== null) differences.add('bundle', 'signature', 'the bundle is not signed, and a key was given');
     differences.same('bundle', 'signature', 'signature and key come together', seal.signature, seal.public_key);

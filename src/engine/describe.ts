@@ -5,6 +5,7 @@ import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { CorrectionRow, EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { reserveOf } from '../core/budget.ts';
+import { revisionRoot } from '../core/evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
 import { executionId } from '../lib/id.ts';
@@ -77,7 +78,7 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
       spent: budget.spent,
       reserve: reserveOf(budget),
     })),
-    revision: revisionOf(corrections.at(-1)),
+    revision: revisionOf(run, corrections.at(-1)),
     attempts: progress.attempts,
     stale_attempts: progress.stale,
     created_at: instant(run.created_at),
@@ -90,7 +91,7 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
   };
 }
 
-function revisionOf(last: CorrectionRow | undefined): RunDocument['revision'] {
+function revisionOf({ evidence_root }: RunRow, last: CorrectionRow | undefined): RunDocument['revision'] {
   if (last === undefined) return null;
   const { gate_status, reason, passed, pass_rate, content_digest } = JSON.parse(last.verdict) as Verdict;
   return {
@@ -102,6 +103,11 @@ function revisionOf(last: CorrectionRow | undefined): RunDocument['revision'] {
     passed,
     pass_rate,
     content_digest,
+    revision_root: revisionRoot({
+      evidence_root: evidence_root ?? '',
+      revision: last.revision,
+      correction: last.hash,
+    }),
   };
 }
 

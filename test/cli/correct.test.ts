@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -41,9 +42,19 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
     revision: { number: 1, gate_status: 'pass', passed: 9 },
   });
   expect(shown.revision?.corrected_by).toMatch(/^human:/);
+  const root = shown.revision?.revision_root ?? '';
+  expect(JSON.parse(corrected.stdout)).toMatchObject({ revision_root: root });
+  const checked = await proctor(at, ['verify', 'last', '--expect', root]);
+  expect(checked, checked.stderr).toMatchObject({ code: 0 });
+  expect(checked.stdout).toContain(`revision root ${root}`);
+  expect(checked.stdout).toContain(
+    'the root expected proves the run, its corrections up to revision 1, and that verdict',
+  );
   expect((await proctor(at, ['show', 'last', '--gate'])).code).toBe(0);
   expect((await proctor(at, ['show', 'last', '--verdict'])).stdout).toBe(own);
-  expect((await proctor(at, ['show', 'last'])).stdout).toMatch(/PASS .*revision 1 by human:.*its own verdict is fail/);
+  const report = (await proctor(at, ['show', 'last'])).stdout;
+  expect(report).toMatch(/PASS .*revision 1 by human:.*its own verdict is fail/);
+  expect(report).toContain(root);
   const execution = JSON.parse(
     (await proctor(at, ['show', 'last', '--case', 'c0004', '--json'])).stdout,
   ) as ExecutionDocument;
@@ -64,21 +75,22 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   expect(JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout)).toMatchObject({
     revision: { number: 3, gate_status: 'fail', passed: 7 },
   });
-  expect((await proctor(at, ['verify', 'last'])).code).toBe(0);
+  const later = await proctor(at, ['verify', 'last', '--expect', root]);
+  expect(later).toMatchObject({ code: 0, stdout: expect.stringContaining('not covered by it: 2 later revisions') });
   expect((await proctor(at, ['doctor', '--verify'])).code).toBe(0);
   expect((await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor'])).code).toBe(0);
   expect((await proctor(at, ['verify', 'x.proctor'])).stdout).toContain('3 corrections by hand');
   // The last correction taken out whole, with its event: the statement, which a signature is over, tells.
-  const forged = new DatabaseSync(path.join(at, 'x.proctor'));
+  copyFileSync(path.join(at, 'x.proctor'), path.join(at, 'forged.proctor'));
+  const forged = new DatabaseSync(path.join(at, 'forged.proctor'));
   forged.exec(
     "delete from correction where revision = 3; delete from event where type = 'grade_corrected' and body ->> '$.revision' = 3; update run_head set event_count = event_count - 1, event_hash = (select hash from event order by seq desc limit 1)",
   );
   forged.close();
-  const found = JSON.parse((await proctor(at, ['verify', 'x.proctor', '--json'])).stdout) as {
+  const found = JSON.parse((await proctor(at, ['verify', 'forged.proctor', '--json'])).stdout) as {
     found: { where: string; what: string }[];
   };
   expect(found.found.filter(({ where }) => where === 'bundle').map(({ what }) => what)).toContain('revision');
-  await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor']);
 
   for (const sql of [
     'update correction set verdict = replace(verdict, \'"passed":9\', \'"passed":10\') where revision = 1',
@@ -86,14 +98,14 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
     'update correction set result = replace(result, \'"failed"\', \'"passed"\') where revision = 3',
     'delete from correction where revision = 3',
   ]) {
-    const db = new DatabaseSync(path.join(at, 'x.proctor'));
+    copyFileSync(path.join(at, 'x.proctor'), path.join(at, 'forged.proctor'));
+    const db = new DatabaseSync(path.join(at, 'forged.proctor'));
     db.exec(`begin; ${sql}; create temp table kept as select 1`);
     db.exec('commit');
     db.close();
-    const found = await proctor(at, ['verify', 'x.proctor', '--json']);
+    const found = await proctor(at, ['verify', 'forged.proctor', '--json']);
     expect(found.code, sql).toBe(1);
     expect(JSON.parse(found.stdout).found.map((item: { where: string }) => item.where)).toContain('correction');
-    await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor']);
   }
 });
 

@@ -54,7 +54,7 @@ describe('a rewrite of one evaluator result from failed to passed', () => {
         {
           where: 'run',
           row: completed.run_id,
-          what: 'the evidence root that was expected',
+          what: 'the root that was expected is not the evidence root, and there are no corrections: the run was rewritten, or corrections were taken away',
           expected: completed.evidence_root,
           found: alone.evidence_root,
         },

@@ -108,5 +108,9 @@ function* listSection(rows: readonly ListRow[], total: number): Generator<string
 
 function evidence(run: RunDocument): string {
   if (run.evidence_root === null) return '';
-  return ` · evidence root <code>${run.evidence_root}</code> · check with <code>proctor verify ${text(run.run_id)} --expect ${run.evidence_root}</code>`;
+  const { revision } = run;
+  const revised =
+    revision === null ? '' : ` · root of revision ${revision.number} <code>${text(revision.revision_root)}</code>`;
+  const root = text(revision?.revision_root ?? run.evidence_root);
+  return ` · evidence root <code>${run.evidence_root}</code>${revised} · check with <code>proctor verify ${text(run.run_id)} --expect ${root}</code>`;
 }

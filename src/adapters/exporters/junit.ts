@@ -53,6 +53,7 @@ function gateSuite(run: RunDocument, { kind, message }: Outcome): string {
     interval: run.interval === null ? null : run.interval.join(' '),
     content_digest: run.content_digest,
     evidence_root: run.evidence_root,
+    revision_root: run.revision?.revision_root ?? null,
   };
   const lines = Object.entries(properties)
     .filter(([, value]) => value !== null)

@@ -1,4 +1,5 @@
 import { ProctorError } from '../../contract/problem.ts';
+import { revisionRoot } from '../../core/evidence.ts';
 import { correctGrade, type RevisedVerdict } from '../../engine/corrections.ts';
 import { findRun } from '../../engine/run.ts';
 import { instant } from '../../lib/clock.ts';
@@ -37,6 +38,7 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
     app.principal,
   );
   const verdict = JSON.parse(row.verdict) as RevisedVerdict;
+  const root = revisionRoot({ evidence_root: run.evidence_root ?? '', revision: row.revision, correction: row.hash });
   const document = {
     run_id: run.run_id,
     revision: row.revision,
@@ -49,10 +51,11 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
     reason: verdict.reason,
     passed: verdict.passed,
     pass_rate: verdict.pass_rate,
+    revision_root: root,
   };
   output.result(
     document,
-    `revision ${row.revision} of ${run.run_id}: ${verdict.gate_status.toUpperCase()} (the run's own verdict is ${run.gate_status})  ${printable(verdict.reason)}`,
+    `revision ${row.revision} of ${run.run_id}: ${verdict.gate_status.toUpperCase()} (the run's own verdict is ${run.gate_status})  ${printable(verdict.reason)}\nrevision root ${root}; note it elsewhere: proctor verify ${run.run_id} --expect ${root} finds a rewrite of this correction too`,
   );
   return 0;
 };

@@ -7,6 +7,7 @@ import { exporterOf } from '../../adapters/exporters/index.ts';
 import { type App, exportBundle } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { RunRow } from '../../contract/store.ts';
+import { revisionRoots } from '../../core/evidence.ts';
 import { describeExecutions, describeRun } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import { randomText } from '../../lib/id.ts';
@@ -62,11 +63,13 @@ async function bundleOf(
 ): Promise<number> {
   const key = keyFile === null ? null : await readKey(path.resolve(cwd, keyFile));
   await exportBundle(app, run, target, key);
+  const roots = revisionRoots(run, await app.store.corrections(run.run_id));
   const document = {
     run_id: run.run_id,
     format: 'bundle',
     path: target,
     evidence_root: run.evidence_root,
+    revision_root: roots.length > 1 ? (roots.at(-1) ?? null) : null,
     signed: key !== null,
   };
   output.result(

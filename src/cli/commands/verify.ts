@@ -42,8 +42,7 @@ async function verifyFile({ cwd, output }: CommandContext, file: string, options
 }
 
 function signatureText({ signature, key_fingerprint }: BundleVerification): string {
-  if (signature === 'none')
-    return 'signature     none: compare the evidence root with one noted elsewhere (--expect ROOT)';
+  if (signature === 'none') return 'signature     none: compare the root with one noted elsewhere (--expect ROOT)';
   const whose =
     signature === 'known' ? 'by the key given' : 'by a key that only the bundle names (--key FILE checks whose)';
   return `signature     ${whose}, SHA-256 ${key_fingerprint}`;
@@ -67,7 +66,7 @@ export function text(found: Verification, output: Output): string {
       : '';
   const revised =
     found.revision > 0
-      ? `\n  ${counted(found.revision, 'correction')} by hand: the verdict that counts is that of revision ${found.revision}`
+      ? `\n  ${counted(found.revision, 'correction')} by hand: the verdict that counts is that of revision ${found.revision}\n  revision root ${found.revision_root ?? 'none'}`
       : '';
   const root =
     found.evidence_root === null
@@ -76,7 +75,7 @@ export function text(found: Verification, output: Output): string {
   if (found.ok && found.evidence_root === null)
     return `${output.style('bold', output.style('yellow', ' NO VERDICT YET '))} ${what}: every hash recomputes so far${root}${left}`;
   if (found.ok)
-    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}${revised}`;
+    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}${revised}${expectedText(found, output)}`;
   const lines = found.found.slice(0, MOST_SHOWN).map((item) => {
     const values =
       item.expected === null && item.found === null
@@ -88,5 +87,20 @@ export function text(found: Verification, output: Output): string {
     return `  ${output.style('red', '✗')} ${item.where}  ${printable(item.row)}: ${printable(item.what)}${values}`;
   });
   const more = found.differences > lines.length ? `\n  … ${number(found.differences - lines.length)} more` : '';
-  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${counted(found.differences, 'place')} (${what})\n${lines.join('\n')}${more}${root}${left}`;
+  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${counted(found.differences, 'place')} (${what})\n${lines.join('\n')}${more}${root}${left}${revised}${expectedText(found, output)}`;
+}
+
+/** What the root given with `--expect` proves, and what it does not. */
+function expectedText({ expected, run_id, revision_root }: Verification, output: Output): string {
+  if (expected === null) return '';
+  const { revision, later_revisions } = expected;
+  const proved =
+    revision === 0
+      ? 'the run and its own verdict'
+      : `the run, its corrections up to revision ${revision}, and that verdict`;
+  const later =
+    later_revisions === 0
+      ? ''
+      : `\n  ${output.style('yellow', 'not covered by it')}: ${counted(later_revisions, 'later revision')}; compare with the root noted for the last: proctor verify ${run_id} --expect ${revision_root ?? ''}`;
+  return `\n  the root expected proves ${proved}${later}`;
 }

@@ -3,10 +3,12 @@ import { ProctorError } from '../../contract/problem.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
 import type { RunReaders, RunRow } from '../../contract/store.ts';
 import { budgetsOf } from '../../core/budget.ts';
+import { revisionRoots } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
 import { checkCorrections } from './check-corrections.ts';
 import { checkEvents } from './check-events.ts';
+import { checkExpected, type ExpectedRoot } from './check-expected.ts';
 import { checkGateway } from './check-gateway.ts';
 import { checkLate } from './check-late.ts';
 import { checkRows } from './check-rows.ts';
@@ -36,6 +38,10 @@ export interface Verification {
   readonly content_digest: string | null;
   /** Corrections by hand that were checked too. */
   readonly revision: number;
+  /** The root of that revision; null without corrections, where the evidence root is the verdict's. */
+  readonly revision_root: string | null;
+  /** What the root given with `--expect` proves; null when none was given, or no revision has it. */
+  readonly expected: ExpectedRoot | null;
 }
 
 type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
@@ -44,8 +50,8 @@ const TRIES = 3;
 
 /**
  * Recomputes a run from raw evidence: the frozen snapshot and plan, every chain and seal, aggregates, content digests, the
- * event chain, statistics, gate and evidence root; names each place that differs. `expect` is a root noted elsewhere: only
- * it finds a rewrite in which every hash was made anew. A run that moved meanwhile is checked again; `store_busy` when it
+ * event chain, statistics, gate and evidence root; names each place that differs. `expect` is a root noted elsewhere, the run's or
+ * one of its revisions': only it finds a rewrite in which every hash was made anew. A run that moved meanwhile is checked again; `store_busy` when it
  * does not rest.
  */
 export async function verifyRun(deps: Deps, run: RunRow, expect: string | null): Promise<Verification> {
@@ -105,7 +111,11 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     );
   const tool_runs = await checkGateway(deps, run, told.gateway, differences);
   await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
-  if (expect !== null) differences.same('run', run_id, 'the evidence root that was expected', expect, evidence_root);
+  const roots = revisionRoots(
+    run,
+    (await differences.step('correction', run_id, () => store.corrections(run_id))) ?? [],
+  );
+  const expected = expect === null ? null : checkExpected(run_id, roots, expect, differences);
   return {
     run_id,
     status,
@@ -117,6 +127,8 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     evidence_root,
     content_digest,
     revision: told.corrections.size,
+    revision_root: roots.length > 1 ? (roots.at(-1) ?? null) : null,
+    expected,
   };
 }
 
