@@ -1,23 +1,27 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * `npm test`: every suite, with a closing line that says how many passed. Under CI=true a skipped test is a failed one:
- * what a machine lacks is to be installed, not left out.
+ * `npm test [-- FILE …]`: every suite but the chaos runs (`npm run chaos`), with closing lines that say how many passed and what was
+ * left out. Under CI=true a skipped test is a failed one: what a machine lacks is to be installed, not left out. Only the tests of
+ * real data are left out wherever `PROCTOR_DATA` names no folder of them.
  */
 const root = path.resolve(import.meta.dirname, '..');
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
 const report = path.join(folder, 'report.json');
-const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
+const asked = process.argv.slice(2);
 const argv = [
-  vitest,
+  path.join(root, 'node_modules/vitest/vitest.mjs'),
   'run',
   '--reporter=default',
   '--reporter=json',
   `--outputFile.json=${report}`,
-  ...process.argv.slice(2),
+  ...(asked.some((argument) => argument.startsWith('--project') || argument.startsWith('test/chaos'))
+    ? []
+    : ['--project=!chaos']),
+  ...asked,
 ];
 const { status } = spawnSync(process.execPath, argv, { cwd: root, stdio: 'inherit' });
 
@@ -58,6 +62,10 @@ try {
 } catch (error) {
   process.stderr.write(`the tests left no report: ${error instanceof Error ? error.message : String(error)}\n`);
   code ||= 1;
+}
+if (!process.env['PROCTOR_DATA'] && !asked.some((argument) => argument.startsWith('--project'))) {
+  const files = globSync('test/real-data/*.test.ts', { cwd: root }).sort().join(', ');
+  process.stdout.write(`left out: ${files}; PROCTOR_DATA names no folder of benchmark records\n`);
 }
 rmSync(folder, { recursive: true, force: true });
 process.exitCode = code;

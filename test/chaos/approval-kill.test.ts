@@ -2,9 +2,7 @@ import { expect, test } from 'vitest';
 import { killTest } from '../support/gateway-kill.ts';
 import { STEPS } from '../support/gateway-kill-steps.ts';
 
-test('a process that is killed at any step of an approval’s life neither loses a call nor carries it out twice', {
-  timeout: 300_000,
-}, async () => {
+test('a process that is killed at any step of an approval’s life neither loses a call nor carries it out twice', async () => {
   const rounds = STEPS.length + 3;
 
   const report = await killTest({ rounds, seed: 4711 });

@@ -9,9 +9,6 @@ const CASES = 12;
 
 test.each([1, 4])(
   'a case that kills every worker that takes it ends failed, fault infrastructure, after its lost leases; the others get their grades, with %i at once',
-  {
-    timeout: 120_000,
-  },
   async (concurrency) => {
     await using folder = await temporaryFolder('poison');
     await writePoisonExam(

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { soak } from '../support/chaos-soak.ts';
 
-test('three runs whose workers are killed and stopped come to the verdict and content digest of an undisturbed one', {
-  timeout: 900_000,
-}, async () => {
+test('three runs whose workers are killed and stopped come to the verdict and content digest of an undisturbed one', async () => {
   const report = await soak({ runs: 3, executions: 500, seed: 4711, least_kills: 20 });
 
   expect({ violations: report.violations, kept: report.violations.length > 0 ? report.folder : null }).toEqual({

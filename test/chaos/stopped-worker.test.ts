@@ -9,9 +9,7 @@ const EXECUTIONS = 12;
 const HELD = 6;
 const LEASE_MS = 4_000; // long enough that only a stopped worker loses it, on a machine that is five times too slow as well
 
-test('a worker that is stopped for longer than its lease loses its executions, and what it writes afterwards is kept apart', {
-  timeout: 180_000,
-}, async () => {
+test('a worker that is stopped for longer than its lease loses its executions, and what it writes afterwards is kept apart', async () => {
   await using exam = await stoppedExam();
 
   await exam.agent.open(); // the answers lie ready for the stopped worker from here on
@@ -24,9 +22,7 @@ test('a worker that is stopped for longer than its lease loses its executions, a
   expect(await exam.app.store.run(exam.runId)).toEqual(before);
 });
 
-test('what it writes while another worker is at the same executions does not become that one’s', {
-  timeout: 180_000,
-}, async () => {
+test('what it writes while another worker is at the same executions does not become that one’s', async () => {
   await using exam = await stoppedExam();
   const { store } = exam.app;
 

@@ -112,9 +112,7 @@ test('what cannot be exported is told: a format that is not there, a bundle with
   expect((await proctor(other.path, ['export', 'last', '--format', 'csv'])).stderr).toContain('proctor resume');
 });
 
-test('a run of 10,000 executions: the page stays under 3 MB, the bundle verifies where nothing else is', {
-  timeout: 120_000,
-}, async () => {
+test('a run of 10,000 executions: the page stays under 3 MB, the bundle verifies where nothing else is', async () => {
   await using large = await temporaryFolder();
   await examine(large.path, { cases: 10_000, wrong: Array.from({ length: 2_000 }, (_, index) => 5 * index + 1) });
   const page = (await proctor(large.path, ['export', 'last', '--format', 'html'])).stdout;

@@ -77,7 +77,7 @@ const envelopeOf = (project: ToolProject, name: string): Envelope => {
   return (JSON.parse(String(row?.['body'])) as { envelope: Envelope }).envelope;
 };
 
-describe('a run whose agent has gated tools', { timeout: 90_000 }, () => {
+describe('a run whose agent has gated tools', () => {
   test('an attempt has no other door than its own, and no case gets the outcome of another under one key', async () => {
     await using project = await gatedProject('{ operator: { default: deny } }', [
       { id: 'api', input: { api: true }, expected: '403' },
@@ -231,7 +231,7 @@ describe('a run whose agent has gated tools', { timeout: 90_000 }, () => {
   });
 });
 
-test('verify names every change of a recorded call, in the store and in a bundle', { timeout: 90_000 }, async () => {
+test('verify names every change of a recorded call, in the store and in a bundle', async () => {
   await using project = await gatedProject('{ operator: { default: approve } }', [
     {
       id: 'a',

@@ -23,9 +23,7 @@ const PRICE = {
 };
 const MOST = 3_000;
 
-test('eight workers stay within a cap but for one call each; what is left is not made, and the verdict is inconclusive', {
-  timeout: 120_000,
-}, async () => {
+test('eight workers stay within a cap but for one call each; what is left is not made, and the verdict is inconclusive', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   await writeExamination(at, {
@@ -63,9 +61,7 @@ test('eight workers stay within a cap but for one call each; what is left is not
   expect((await proctor(at, ['verify', 'x.proctor'])).code).toBe(0);
 });
 
-test('a declared reserve keeps the cap to the last micro-USD; a run of thousands leaves its rest unmade at once', {
-  timeout: 120_000,
-}, async () => {
+test('a declared reserve keeps the cap to the last micro-USD; a run of thousands leaves its rest unmade at once', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const limits = { concurrency: 10, execution: { cost_usd: 0.003 }, run: { cost_usd: 0.1 } };
@@ -103,9 +99,7 @@ test('limits of one execution are the agent’s failure; cost without a price is
   expect((await proctor(at, ['run', 'profile.json', '--quiet'])).code).toBe(0);
 });
 
-test('a gate that is decided early stops the run, by a prefix that is the same in every process', {
-  timeout: 120_000,
-}, async () => {
+test('a gate that is decided early stops the run, by a prefix that is the same in every process', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const profile = {
@@ -157,7 +151,7 @@ test('a gate that is decided early stops the run, by a prefix that is the same i
   expect((await proctor(at, ['run', 'profile.json'])).stderr).toContain('not independent');
 });
 
-test('calls that end without an answer, and interrupted ones, are spent too', { timeout: 60_000 }, async () => {
+test('calls that end without an answer, and interrupted ones, are spent too', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const limits = { concurrency: 4, execution: { time_ms: 200, cost_usd: 0.01 }, run: { cost_usd: 0.05 } };
@@ -176,9 +170,7 @@ test('calls that end without an answer, and interrupted ones, are spent too', { 
   expect(JSON.parse(first ?? '')).toMatchObject({ reason: 'usage_missing' });
 });
 
-test('an early stop reads as what it is: nothing failed that was not made, and JUnit counts what it lists', {
-  timeout: 60_000,
-}, async () => {
+test('an early stop reads as what it is: nothing failed that was not made, and JUnit counts what it lists', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const profile = {
@@ -206,9 +198,7 @@ test('an early stop reads as what it is: nothing failed that was not made, and J
   });
 });
 
-test('a first call that tells nothing lifts no budget; a session is spent turn by turn and ended by its limit', {
-  timeout: 60_000,
-}, async () => {
+test('a first call that tells nothing lifts no budget; a session is spent turn by turn and ended by its limit', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   await writeExamination(at, { cases: 40, profile: { ...PRICE, limits: { concurrency: 20, run: { cost_usd: 3 } } } });
@@ -245,9 +235,7 @@ test('a first call that tells nothing lifts no budget; a session is spent turn b
   expect(shown.reason).toBe('limit_cost_usd');
 });
 
-test('what ends beyond the stop is marked and not counted, and the verdict does not depend on how much that was', {
-  timeout: 120_000,
-}, async () => {
+test('what ends beyond the stop is marked and not counted, and the verdict does not depend on how much that was', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const profile = {

@@ -4,7 +4,7 @@ import type { ToolRunDocument } from '../../src/contract/tool-documents.ts';
 import { proctor } from '../support/cli.ts';
 import { toolProject } from '../support/tool-project.ts';
 
-describe('proctor policy', { timeout: 60_000 }, () => {
+describe('proctor policy', () => {
   test('check names every problem with its line and column', async () => {
     await using project = await toolProject({
       policy: `version: 1
@@ -164,7 +164,7 @@ rules:
   });
 });
 
-test('the project file is refused with every problem where it stands', { timeout: 30_000 }, async () => {
+test('the project file is refused with every problem where it stands', async () => {
   await using project = await toolProject({
     project: `version: 1
 tools:

@@ -15,7 +15,7 @@ const done = async (project: ToolProject) =>
     .split('\n')
     .filter((line) => line !== '');
 
-describe('proctor tool run', { timeout: 60_000 }, () => {
+describe('proctor tool run', () => {
   test('an allowed call is carried out: exit 0; a denied one is not: exit 1; one that is asked for waits: exit 4', async () => {
     await using project = await toolProject();
     const read = await run(project, 'box.read', 'a');
@@ -280,9 +280,7 @@ rules:
   });
 });
 
-test('without a policy, with a broken one, or with none at all, every call is denied', {
-  timeout: 60_000,
-}, async () => {
+test('without a policy, with a broken one, or with none at all, every call is denied', async () => {
   await using project = await toolProject();
   const { rm } = await import('node:fs/promises');
   for (const text of ['version: 2\n', 'rules: [', null]) {

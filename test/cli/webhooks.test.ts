@@ -197,9 +197,7 @@ test('webhooks test tries the endpoints of a profile once', async () => {
   expect(JSON.parse(second.stdout)).toMatchObject({ ok: false, status: 503 });
 });
 
-test('a publisher that is killed before and after every one of its writes loses nothing: every end arrives, signed, under one id a run', {
-  timeout: 120_000,
-}, async () => {
+test('a publisher that is killed before and after every one of its writes loses nothing: every end arrives, signed, under one id a run', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   await using receiver = await startReceiver((tries) => ({ status: tries % 3 === 0 ? 500 : 204 }));
@@ -237,9 +235,7 @@ test('a publisher that is killed before and after every one of its writes loses 
   for (const tries of bodies.values()) expect(new Set(tries.map(({ body }) => body)).size).toBe(1);
 });
 
-test('a receiver that never answers or dies in the middle is tried again, and the run does not wait for it for ever', {
-  timeout: 120_000,
-}, async () => {
+test('a receiver that never answers or dies in the middle is tried again, and the run does not wait for it for ever', async () => {
   await using folder = await temporaryFolder();
   const at = folder.path;
   const slow = await startReceiver(() => ({ status: 200, delay_ms: 600_000 }));

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { openDataset } from '../../src/adapters/datasets/index.ts';
 
 /**
- * `npm run conformance -- --data DIR`: reads every benchmark record set of a folder through the dataset readers and holds
+ * `npm run conformance [-- --data DIR]`: reads every benchmark record set of a folder (`PROCTOR_DATA` unless said) through the dataset readers and holds
  * the number of cases, and of rows that must be refused, to what the sets are known to hold.
  */
 interface RecordSet {
@@ -52,7 +52,7 @@ const SETS: readonly RecordSet[] = [
   { file: 'swe-bench-multilingual/test.jsonl', fields: SWE, cases: 300, refused: 0 },
 ];
 
-const { values } = parseArgs({ options: { data: { type: 'string' } } });
+const { values } = parseArgs({ options: { data: { type: 'string', default: process.env['PROCTOR_DATA'] } } });
 if (values.data === undefined || !existsSync(values.data)) {
   process.stderr.write(
     `usage: npm run conformance -- --data DIR; ${values.data === undefined ? 'no folder was given' : `\`${values.data}\` is not there`}\n`,

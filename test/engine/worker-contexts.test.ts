@@ -3,7 +3,7 @@ import { Worker } from '../../src/engine/worker.ts';
 import { httpServer } from '../adapters/transport/server.ts';
 import { createExamRun, openApp, temporaryFolder, writeExam } from '../support/chaos-exam.ts';
 
-test('a worker that serves run after run lets go of the agents of those that ended', { timeout: 60_000 }, async () => {
+test('a worker that serves run after run lets go of the agents of those that ended', async () => {
   await using server = await httpServer((_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"text":"an answer"}');
   });

@@ -38,7 +38,7 @@ test.each([
     ],
   ],
   ['tool-agent', ['pass_hat_k (k=3)', ' FAIL ', 'task-3', 'VERIFIED']],
-])('the commands of examples/%s do what its README says', { timeout: 120_000 }, async (example, told) => {
+])('the commands of examples/%s do what its README says', async (example, told) => {
   const readme = await readFile(path.join(root, 'examples', example, 'README.md'), 'utf8');
   const script = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map((block) => block[1]).join('\n');
   const { done, folder } = await inCopy(example, script);
@@ -47,9 +47,7 @@ test.each([
   for (const text of told) expect(done.stdout).toContain(text);
 });
 
-test('the steps of the CI workflow run: the gate decides, and everything is handed on', {
-  timeout: 120_000,
-}, async () => {
+test('the steps of the CI workflow run: the gate decides, and everything is handed on', async () => {
   const workflow = parse(await readFile(path.join(root, 'examples/ci/github-workflow.yml'), 'utf8')) as {
     jobs: { gate: { env: Record<string, string>; steps: { run?: string; if?: string; name?: string }[] } };
   };

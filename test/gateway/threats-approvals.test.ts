@@ -51,9 +51,7 @@ test(
   },
 );
 
-test(threat(3, 'of fifty who use it at once, in two processes’ gateways, one runs the call'), {
-  timeout: 60_000,
-}, async () => {
+test(threat(3, 'of fifty who use it at once, in two processes’ gateways, one runs the call'), async () => {
   await using project = await asking();
   await using second = await project.another();
   const { run } = await project.call('own.act', { once: true });
@@ -270,25 +268,26 @@ test(
   },
 );
 
-test(threat(26, 'of a thousand calls at most as many wait as policy allows, the others are denied with the reason'), {
-  timeout: 120_000,
-}, async () => {
-  await using project = await asking(askAll({}, { approvals: { max_pending: 20 } }));
+test(
+  threat(26, 'of a thousand calls at most as many wait as policy allows, the others are denied with the reason'),
+  async () => {
+    await using project = await asking(askAll({}, { approvals: { max_pending: 20 } }));
 
-  const outcomes = await Promise.all(Array.from({ length: 1_000 }, (_, index) => project.call('own.act', { index })));
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, (_, index) => project.call('own.act', { index })));
 
-  const count = (ended: string) => outcomes.filter((outcome) => outcome.ended === ended).length;
-  expect([count('approval_required'), count('denied too_many_pending')]).toEqual([20, 980]);
-  expect(await project.app.store.approvals(true, { after: null, limit: 1_000 })).toHaveLength(20);
-  expect(outcomes.find(({ ended }) => ended.startsWith('denied'))?.message).toMatch(
-    /20 calls wait for an answer already/,
-  );
-  expect((await project.stream()).filter(({ type }) => type === 'tool_denied')).toHaveLength(980);
-  expect((await project.call('own.act', { index: -1 }, { as: 'agent:other' })).ended).toBe('approval_required');
-  expect(await calls(project)).toEqual([]);
-});
+    const count = (ended: string) => outcomes.filter((outcome) => outcome.ended === ended).length;
+    expect([count('approval_required'), count('denied too_many_pending')]).toEqual([20, 980]);
+    expect(await project.app.store.approvals(true, { after: null, limit: 1_000 })).toHaveLength(20);
+    expect(outcomes.find(({ ended }) => ended.startsWith('denied'))?.message).toMatch(
+      /20 calls wait for an answer already/,
+    );
+    expect((await project.stream()).filter(({ type }) => type === 'tool_denied')).toHaveLength(980);
+    expect((await project.call('own.act', { index: -1 }, { as: 'agent:other' })).ended).toBe('approval_required');
+    expect(await calls(project)).toEqual([]);
+  },
+);
 
-test(threat(26, 'the same call a thousand times is one question'), { timeout: 60_000 }, async () => {
+test(threat(26, 'the same call a thousand times is one question'), async () => {
   await using project = await asking();
   await project.call('own.act', { same: true });
 

@@ -207,7 +207,7 @@ describe(threat(23, 'what a page of another origin can make a browser send'), ()
 });
 
 describe(threat(8, 'what a client carries from leg to leg is sealed'), () => {
-  test('changed, another’s, or carried on with another call', { timeout: 60_000 }, async () => {
+  test('changed, another’s, or carried on with another call', async () => {
     await using http = await served();
     const states: string[] = [];
     const seen = (text: string) => {

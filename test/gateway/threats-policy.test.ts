@@ -73,9 +73,7 @@ describe(threat(25, 'without a policy that can be asked everything is denied'), 
     }
   });
 
-  test('broken, gone, empty and whole again under load: what is allowed is only ever allowed by a whole policy that says so', {
-    timeout: 60_000,
-  }, async () => {
+  test('broken, gone, empty and whole again under load: what is allowed is only ever allowed by a whole policy that says so', async () => {
     await using project = await gatewayProject({ ...RECORDING, policy: allowAll() });
     await using second = await project.another();
     const file = project.file('policy.yaml');

@@ -123,38 +123,34 @@ describe(threat(24, 'what cannot be written down is not done'), () => {
     expect(await calls(project)).toHaveLength(1);
   });
 
-  test.skipIf(leftOut)(
-    'a full disk: every call is refused, nothing is called; with room it goes on',
-    { timeout: 60_000 },
-    async () => {
-      await using folder = await temporaryFolder('gateway-disk');
-      const disk = folder.file('disk');
-      await mkdir(disk);
-      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status).toBe(0);
-      mounted.add(disk);
-      {
-        await using project = await gatewayProject({
-          ...RECORDING,
-          policy: allowAll(),
-          environment: { PROCTOR_DB: `${disk}/proctor.db`, PROCTOR_ARTIFACTS: folder.file('artifacts') },
+  test.skipIf(leftOut)('a full disk: every call is refused, nothing is called; with room it goes on', async () => {
+    await using folder = await temporaryFolder('gateway-disk');
+    const disk = folder.file('disk');
+    await mkdir(disk);
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status).toBe(0);
+    mounted.add(disk);
+    {
+      await using project = await gatewayProject({
+        ...RECORDING,
+        policy: allowAll(),
+        environment: { PROCTOR_DB: `${disk}/proctor.db`, PROCTOR_ARTIFACTS: folder.file('artifacts') },
+      });
+      expect((await project.call('own.act', { n: 0 })).ended).toBe('ok');
+      const { bavail, bsize } = await statfs(disk);
+      await writeFile(`${disk}/ballast`, Buffer.alloc(bavail * bsize));
+      for (const n of [1, 2, 3])
+        await expect(project.call('own.act', { n, pad: 'x'.repeat(100_000) })).rejects.toMatchObject({
+          code: 'store_full',
         });
-        expect((await project.call('own.act', { n: 0 })).ended).toBe('ok');
-        const { bavail, bsize } = await statfs(disk);
-        await writeFile(`${disk}/ballast`, Buffer.alloc(bavail * bsize));
-        for (const n of [1, 2, 3])
-          await expect(project.call('own.act', { n, pad: 'x'.repeat(100_000) })).rejects.toMatchObject({
-            code: 'store_full',
-          });
-        expect(await calls(project)).toHaveLength(1);
-        await rm(`${disk}/ballast`);
-        expect((await project.call('own.act', { n: 4 })).ended).toBe('ok');
-        expect((await calls(project)).map(({ input }) => input)).toEqual([{ n: 0 }, { n: 4 }]);
-        expect(await project.app.store.invariants()).toEqual([]);
-      }
-      expect(spawnSync('umount', [disk]).status).toBe(0);
-      mounted.delete(disk);
-    },
-  );
+      expect(await calls(project)).toHaveLength(1);
+      await rm(`${disk}/ballast`);
+      expect((await project.call('own.act', { n: 4 })).ended).toBe('ok');
+      expect((await calls(project)).map(({ input }) => input)).toEqual([{ n: 0 }, { n: 4 }]);
+      expect(await project.app.store.invariants()).toEqual([]);
+    }
+    expect(spawnSync('umount', [disk]).status).toBe(0);
+    mounted.delete(disk);
+  });
 
   test('an artifact that cannot be kept: the call has an end that says so', async () => {
     await using project = await gatewayProject({

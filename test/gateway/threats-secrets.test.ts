@@ -172,7 +172,7 @@ export const tools = { act: { input_schema: { type: 'object' }, run(input) { wri
     await expectNowhere(project);
   });
 
-  test('in what the command line and the API show of it all', { timeout: 60_000 }, async () => {
+  test('in what the command line and the API show of it all', async () => {
     await using project = await open(askAll());
     const { run } = await project.call('up.leak', {});
     await project.answer(run.approval_id ?? '');

@@ -23,7 +23,7 @@ const CORPUS: Readonly<Record<string, string>> = {
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|[\u115f\u3164\uffa0]|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/u;
 
 describe(threat(18, 'what is shown has nothing left that hides, moves or colours'), () => {
-  test('escapes, links, carriage returns, bidirectional text, what is not seen', { timeout: 60_000 }, async () => {
+  test('escapes, links, carriage returns, bidirectional text, what is not seen', async () => {
     const text = Object.values(CORPUS).join(' ');
     const escaped = JSON.stringify(text);
     await using project = await gatewayProject({
@@ -67,7 +67,7 @@ describe(threat(18, 'what is shown has nothing left that hides, moves or colours
     expect(await calls(project)).toEqual([]);
   });
 
-  test('what a server says on stderr and why it is refused', { timeout: 30_000 }, async () => {
+  test('what a server says on stderr and why it is refused', async () => {
     const nasty = Object.values(CORPUS).join(' ');
     await using project = await gatewayProject({
       tools: {
@@ -98,9 +98,7 @@ describe(threat(19, 'all of a call is seen before it is approved'), () => {
       last_approved: last === null ? null : JSON.stringify(last),
     });
 
-  test('a payload at the end of 200 KB: the command line refuses until all of it was printed and its digest is given', {
-    timeout: 60_000,
-  }, async () => {
+  test('a payload at the end of 200 KB: the command line refuses until all of it was printed and its digest is given', async () => {
     await using project = await gatewayProject({ ...RECORDING, policy: askAll({ approvers: ['role:operator'] }) });
     const text = `${'x '.repeat(100_000)}; rm -rf /`;
     const { run } = await project.call('own.act', { text });

@@ -194,7 +194,7 @@ describe(threat(16, 'a schema costs its thread, never the gateway'), () => {
     },
   };
 
-  test.each(Object.entries(bombs))('%s', { timeout: 30_000 }, async (_, schema) => {
+  test.each(Object.entries(bombs))('%s', async (_, schema) => {
     await using project = await gatewayProject({
       files: RECORDING.files,
       tools: { ...RECORDING.tools, up: hostile([[tool('act', { inputSchema: schema })]]) },

@@ -12,9 +12,7 @@ const EXECUTIONS = 160;
 const AGENT_MS = 200;
 const CLAIM_MS = 50;
 
-test('slots are kept full by claims ahead, and an agent never gets more calls at once than the concurrency', {
-  timeout: 60_000,
-}, async () => {
+test('slots are kept full by claims ahead, and an agent never gets more calls at once than the concurrency', async () => {
   let running = 0;
   const seen: number[] = [];
   const server = createServer((request, response) => {

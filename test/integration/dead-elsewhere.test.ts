@@ -7,9 +7,7 @@ import { endOf, eventually, proctor, startProctor } from '../support/chaos-proce
 const LEASE_MS = 8_000;
 const HELD = 3;
 
-test('leases of a session on another host are waited for, the wait is told with its reason, and then they are taken over', {
-  timeout: 90_000,
-}, async () => {
+test('leases of a session on another host are waited for, the wait is told with its reason, and then they are taken over', async () => {
   await using folder = await temporaryFolder('elsewhere');
   await using agent = await startAgent({ from_ms: 1, to_ms: 5 });
   await writeExam(folder.path, { executions: 12, concurrency: 6, port: agent.port });

@@ -18,7 +18,6 @@ const leftOut = leavesOut(await whyNoMount(), 'what happens when the disk is ful
 
 test.skipIf(leftOut)(
   'a run whose store fills the disk stops with exit 3 and says what to do; with room it goes on to the same verdict',
-  { timeout: 120_000 },
   async () => {
     await using folder = await temporaryFolder('disk');
     await using disk = await smallDisk(folder);
@@ -44,7 +43,7 @@ test.skipIf(leftOut)(
   },
 );
 
-test.skipIf(leftOut)('so does one whose artifacts fill it', { timeout: 120_000 }, async () => {
+test.skipIf(leftOut)('so does one whose artifacts fill it', async () => {
   await using folder = await temporaryFolder('disk');
   await using disk = await smallDisk(folder);
   await writeEchoExam(folder, { cases: 100, bytes: 40_000 }); // an answer of more than 16 KiB becomes an artifact
@@ -72,24 +71,20 @@ test.skipIf(leftOut)('so does one whose artifacts fill it', { timeout: 120_000 }
   await expectSound(folder, environment);
 });
 
-test.skipIf(leftOut)(
-  'a disk that is full from the start creates nothing and says so with exit 3',
-  { timeout: 60_000 },
-  async () => {
-    await using folder = await temporaryFolder('disk');
-    await using disk = await smallDisk(folder);
-    await writeEchoExam(folder, { cases: 10, bytes: 10 });
-    await disk.leave(0);
+test.skipIf(leftOut)('a disk that is full from the start creates nothing and says so with exit 3', async () => {
+  await using folder = await temporaryFolder('disk');
+  await using disk = await smallDisk(folder);
+  await writeEchoExam(folder, { cases: 10, bytes: 10 });
+  await disk.leave(0);
 
-    const stopped = await proctor(['run', 'profile.json', '--json'], {
-      cwd: folder.path,
-      environment: storeIn(disk.path),
-    });
+  const stopped = await proctor(['run', 'profile.json', '--json'], {
+    cwd: folder.path,
+    environment: storeIn(disk.path),
+  });
 
-    expect(stopped, stopped.stdout + stopped.stderr).toMatchObject({ code: 3, signal: null });
-    expect(JSON.parse(stopped.stdout)).toMatchObject({ code: 'store_full' });
-  },
-);
+  expect(stopped, stopped.stdout + stopped.stderr).toMatchObject({ code: 3, signal: null });
+  expect(JSON.parse(stopped.stdout)).toMatchObject({ code: 'store_full' });
+});
 
 interface SmallDisk extends AsyncDisposable {
   readonly path: string;

@@ -7,9 +7,7 @@ const EXECUTIONS = 8_000;
 const WORKERS = 4;
 const LEASE_MS = 30_000; // the default
 
-test('four processes on one file share a run: none below a quarter of the mean, no write waits a third of a lease', {
-  timeout: 180_000,
-}, async () => {
+test('four processes on one file share a run: none below a quarter of the mean, no write waits a third of a lease', async () => {
   await using folder = await temporaryFolder('fairness');
   await writeEchoExam(folder.file('profile.json'), folder.file('cases.jsonl'));
   await using app = await openApp(folder.path, folder.path);

@@ -5,9 +5,7 @@ import { run, temporaryFolder } from '../support/cli.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-test('the packed package, installed in an empty project in an empty HOME, runs the demo to a verdict that verifies', {
-  timeout: 300_000,
-}, async () => {
+test('the packed package, installed in an empty project in an empty HOME, runs the demo to a verdict that verifies', async () => {
   await using folder = await temporaryFolder();
   const home = path.join(folder.path, 'home');
   const project = path.join(folder.path, 'project');

@@ -50,7 +50,7 @@ const pets = (answer: unknown = [{ id: 1, name: 'Mia', tag: null }]) =>
     response.writeHead(method === 'POST' ? 201 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(made));
   });
 
-describe('through the gateway', { timeout: 60_000 }, () => {
+describe('through the gateway', () => {
   beforeEach(() => {
     vi.stubEnv('PETS', 'pets-s3cret');
   });

@@ -99,7 +99,7 @@ describe('without a single trigger the model catches a gateway that is broken:',
     return file;
   };
 
-  it.each(MUTANTS)('$name', { timeout: 120_000 }, async ({ find, replace }) => {
+  it.each(MUTANTS)('$name', async ({ find, replace }) => {
     let matched = 0;
     const alter = (sql: string): string => {
       if (!sql.includes(find)) return sql;

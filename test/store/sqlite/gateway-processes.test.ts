@@ -9,9 +9,9 @@ import { race } from '../../support/store-processes.ts';
 const APPROVALS = 600;
 const DIES_AT = 5;
 
-it('five processes that race for the same approvals make each call exactly once; one that dies leaves what it made as unknown, never made again', {
-  timeout: 120_000,
-}, async ({ annotate }) => {
+it('five processes that race for the same approvals make each call exactly once; one that dies leaves what it made as unknown, never made again', async ({
+  annotate,
+}) => {
   using folder = temporaryFolder();
   const [path, effects] = [folder.file('proctor.db'), folder.file('effects.txt')];
   const store = openSqliteStore({ path });

@@ -10,7 +10,7 @@ import { race } from '../../support/store-processes.ts';
 const SNAPSHOT = new URL('./schema.snapshot.sql', import.meta.url);
 const UPDATE = 'PROCTOR_UPDATE_SCHEMA';
 
-it('twenty processes that open a new file at once all find one whole schema', { timeout: 120_000 }, async () => {
+it('twenty processes that open a new file at once all find one whole schema', async () => {
   using folder = temporaryFolder();
   const path = folder.file('proctor.db');
   const sessions = Array.from({ length: 20 }, (_, index) => `wse_${String(index).padStart(2, '0')}`);
@@ -143,7 +143,7 @@ it('a store of schema 2, with its runs, gets the gateway: its tables, machines a
   db.close();
 });
 
-it('eight processes that open a store of schema 2 at once bring it up once', { timeout: 60_000 }, async () => {
+it('eight processes that open a store of schema 2 at once bring it up once', async () => {
   using folder = temporaryFolder();
   const path = ofSchema2(folder.file('proctor.db'));
   const sessions = Array.from({ length: 8 }, (_, index) => `wse_new${index}`);

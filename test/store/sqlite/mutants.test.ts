@@ -19,7 +19,7 @@ describe('without a single trigger the model catches a store that is broken:', (
   });
   afterAll(() => folder[Symbol.dispose]());
 
-  it.each(STORE_MUTANTS)('$name', { timeout: 120_000 }, async (mutant) => {
+  it.each(STORE_MUTANTS)('$name', async (mutant) => {
     await expectCaught(mutant, fresh);
   });
 

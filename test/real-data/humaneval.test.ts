@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { copyFile, readFile, symlink, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -7,44 +6,39 @@ import type { ExecutionDocument } from '../../src/contract/documents.ts';
 import { storeIn, type TemporaryFolder, temporaryFolder } from '../support/chaos-exam.ts';
 import { leavesOut } from '../support/chaos-needs.ts';
 import { proctor, startNode } from '../support/chaos-process.ts';
+import { realData } from '../support/real-data.ts';
 
-const SHARED = fileURLToPath(new URL('../../../shared/data/', import.meta.url));
-const DATA = `${SHARED}humaneval/HumanEval.jsonl.gz`;
+const DATA = realData('humaneval/HumanEval.jsonl.gz');
 const BROKEN = 'HumanEval/7';
 const example = (name: string) => fileURLToPath(new URL(`../../examples/humaneval/${name}`, import.meta.url));
 
-const leftOut = withoutData() || leavesOut(withoutPython(), 'HumanEval');
+const leftOut = leavesOut(withoutPython(), 'HumanEval');
 
-test.skipIf(leftOut)(
-  'the canonical solutions of HumanEval pass their own tests: 164 of 164, exit 0',
-  { timeout: 300_000 },
-  async () => {
-    await using folder = await temporaryFolder('humaneval');
-    await using _agent = await startExample(folder);
+test.skipIf(leftOut)('the canonical solutions of HumanEval pass their own tests: 164 of 164, exit 0', async () => {
+  await using folder = await temporaryFolder('humaneval');
+  await using _agent = await startExample(folder);
 
-    const run = await proctor(
-      ['run', 'profile.yaml', '--json', '--quiet'],
-      { cwd: folder.path, environment: storeIn(folder.path) },
-      280_000,
-    );
+  const run = await proctor(
+    ['run', 'profile.yaml', '--json', '--quiet'],
+    { cwd: folder.path, environment: storeIn(folder.path) },
+    280_000,
+  );
 
-    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(run.stdout)).toMatchObject({
-      status: 'completed',
-      gate_status: 'pass',
-      executions: { total: 164, completed: 164 },
-      graded: 164,
-      passed: 164,
-      pass_rate: 1,
-      scores: { correctness: 1 },
-      attempts: 164,
-    });
-  },
-);
+  expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    status: 'completed',
+    gate_status: 'pass',
+    executions: { total: 164, completed: 164 },
+    graded: 164,
+    passed: 164,
+    pass_rate: 1,
+    scores: { correctness: 1 },
+    attempts: 164,
+  });
+});
 
 test.skipIf(leftOut)(
   'with one solution broken 163 of 164 pass, the gate fails with exit 1, and every report names the case',
-  { timeout: 300_000 },
   async () => {
     await using folder = await temporaryFolder('humaneval');
     await using _agent = await startExample(folder, '--break', BROKEN);
@@ -95,14 +89,6 @@ async function startExample(folder: TemporaryFolder, ...args: string[]) {
   expect(moved).not.toBe(profile);
   await writeFile(folder.file('profile.yaml'), moved);
   return agent;
-}
-
-/** The data is the user's to fetch. Where there is none at all the test is left out, even under CI; half of it is a failure there. */
-function withoutData(): boolean {
-  if (existsSync(DATA)) return false;
-  if (existsSync(SHARED)) return leavesOut(`\`${DATA}\` is missing although its folder is there`, 'HumanEval');
-  process.stderr.write(`left out: HumanEval, because \`${DATA}\` is not here\n`);
-  return true;
 }
 
 function withoutPython(): string | null {
