@@ -91,7 +91,10 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     ['folder'],
   );
   on(
-    command('import <format> <file>', 'promptfoo: a configuration as a profile and a dataset')
+    command(
+      'import <format> <file>',
+      'promptfoo: a configuration as a profile and a dataset; exit 1 when something was left out',
+    )
       .option('--out <folder>', 'where to write them; `imported` unless said')
       .option('--force', 'write over files that exist'),
     async () => (await import('./commands/import.ts')).importFile,

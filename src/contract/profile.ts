@@ -244,9 +244,22 @@ export const gateSchema = z.strictObject({
 /** The run's verdict by policy. */
 export type GatePolicy = z.output<typeof gateSchema>;
 
+/** The agent kind that an import writes for an agent that it could not carry over: nothing runs it. */
+export const PLACEHOLDER_AGENT = 'to_fill_in';
+
+const unfinishedSchema = z
+  .array(z.string().min(1))
+  .superRefine((items, context) => {
+    for (const [index, item] of items.entries())
+      context.addIssue({ code: 'custom', path: [index], message: `not settled yet: ${item}` });
+  })
+  .optional()
+  .describe('What an import left out, a sentence each; nothing runs until each is settled and its line deleted');
+
 /** A profile: what to run and how to judge it. */
 export const profileSchema = z
   .strictObject({
+    unfinished: unfinishedSchema,
     profile_id: name,
     profile_version: z.string().min(1).default('1'),
     description: z.string().nullable().default(null),

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -35,7 +35,7 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
     '- { vars: { country: Chad }, assert: [{ type: is-json }, { type: equals, value: { capital: x } }] }\n',
   );
   const done = await proctor(at, ['import', 'promptfoo', 'promptfooconfig.yaml', '--out', 'mine', '--json']);
-  expect(done, done.stdout).toMatchObject({ code: 0 });
+  expect(done, done.stdout).toMatchObject({ code: 1 }); // something was left out
   const report = JSON.parse(done.stdout) as { cases: number; left_out: string[] };
   expect(report.cases).toBe(4);
   expect(report.left_out.join('\n')).toContain('tests[3]: nothing of its own can be graded');
@@ -70,7 +70,17 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
     { ref: 'regex@1', config: { pattern: '^Nai\\(' } },
   ]);
   expect(profile.agent).toMatchObject({ kind: 'http', endpoint: { body: { model: 'gpt-4o-mini' } } });
-  expect((await proctor(at, ['check', 'mine/profile.yaml'], { OPENAI_API_KEY: 'x' })).code).toBe(0);
+  const unsettled = await proctor(at, ['check', 'mine/profile.yaml', '--json'], { OPENAI_API_KEY: 'x' });
+  expect(unsettled.code).toBe(2);
+  const problems = JSON.parse(unsettled.stdout) as { errors: { message: string; field: string; line: number }[] };
+  expect(problems.errors.map(({ message }) => message)).toEqual(
+    report.left_out.map((sentence) => `not settled yet: ${sentence}`),
+  );
+  expect(problems.errors[0]).toMatchObject({ field: 'unfinished[0]', line: 2 });
+  const { unfinished, ...settled } = profile;
+  expect(unfinished).toEqual(report.left_out);
+  await writeFile(path.join(at, 'mine/settled.json'), JSON.stringify(settled));
+  expect((await proctor(at, ['check', 'mine/settled.json'], { OPENAI_API_KEY: 'x' })).code).toBe(0);
 
   // The same dataset with answers that are there: a replay in the agent's place.
   const answers = ['Paris', 'It is Tokyo.', 'Nai(robi', '{"capital":"x"}'];
@@ -79,7 +89,7 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
   await writeFile(
     path.join(at, 'mine/replay.json'),
     JSON.stringify({
-      ...profile,
+      ...settled,
       agent: { kind: 'replay', name: 'a', version: '1', replay: { path: 'answers.jsonl' } },
       gate: {},
     }),
@@ -136,4 +146,53 @@ test('prompts in files, variables in values, lists in texts and schemas in texts
   ]);
   await writeFile(path.join(at, 'd.json'), JSON.stringify({ ...config, prompts: ['file://p.py'] }));
   expect((await proctor(at, ['import', 'promptfoo', 'd.json', '--out', 'x'])).stderr).toContain('not imported');
+});
+
+const AGENT = `const [prompt, options, context] = process.argv.slice(2).map((text, index) => (index === 0 ? text : JSON.parse(text)));
+process.stdin.on('data', () => process.exit(9)); // promptfoo writes nothing to it
+if (prompt === 'silent') process.stderr.write('I have nothing to say');
+else console.log('\\u001b[1m' + [context.vars.question, options.config.tone, context.prompt.raw].join('|') + '\\u001b[0m\\n');
+`;
+
+test('an unknown provider gives no agent that could pass; an exec provider is called as promptfoo calls it', async () => {
+  await using folder = await temporaryFolder();
+  const at = folder.path;
+  const config = {
+    prompts: ['{{question}}'],
+    providers: ['llama'],
+    tests: [{ vars: { question: 'hello' }, assert: [{ type: 'contains', value: 'hello' }] }],
+  };
+  await writeFile(path.join(at, 'c.json'), JSON.stringify(config));
+  const done = await proctor(at, ['import', 'promptfoo', 'c.json', '--out', 'a']);
+  expect(done, done.stdout).toMatchObject({ code: 1 });
+  expect(done.stderr).toContain('left out providers: `llama` has no counterpart');
+  expect(done.stdout).toContain('1 thing left out, listed under `unfinished` in a/profile.yaml');
+  for (const command of ['run', 'check']) {
+    const refused = await proctor(at, [command, 'a/profile.yaml']);
+    expect(refused, refused.stderr).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain('`to_fill_in` stands where your agent belongs');
+  }
+  // The line deleted and the agent not filled in is as far from a verdict.
+  const text = await readFile(path.join(at, 'a/profile.yaml'), 'utf8');
+  await writeFile(path.join(at, 'a/profile.yaml'), text.replace(/^unfinished:\n(?: .*\n)+/, ''));
+  expect(await proctor(at, ['run', 'a/profile.yaml'])).toMatchObject({ code: 2 });
+
+  await mkdir(path.join(at, 'own'));
+  await writeFile(path.join(at, 'own/agent.mjs'), AGENT);
+  const exec = {
+    ...config,
+    providers: [{ id: `exec:"${process.execPath}" agent.mjs`, config: { tone: 'kind' } }],
+    tests: [
+      { vars: { question: 'hello' }, assert: [{ type: 'equals', value: '{{question}}|kind|hello' }] },
+      { vars: { question: 'silent' }, assert: [{ type: 'contains', value: 'x' }] },
+    ],
+  };
+  await writeFile(path.join(at, 'own/c.json'), JSON.stringify(exec));
+  expect(await proctor(at, ['import', 'promptfoo', 'own/c.json', '--out', 'deep/b'])).toMatchObject({ code: 0 });
+  const run = await proctor(at, ['run', 'deep/b/profile.yaml', '--json', '--quiet']);
+  expect(JSON.parse(run.stdout), run.stderr).toMatchObject({ graded: 2, passed: 1 });
+  const shown = await proctor(at, ['show', 'last', '--executions', '--json']);
+  expect(shown.stdout.split('\n').map((line) => (line === '' ? null : JSON.parse(line).reason))).toContain(
+    'only_stderr',
+  );
 });

@@ -15,6 +15,7 @@ import { commandEnvironment, findProgram } from '../transport/command-environmen
 import { ending, excerpt } from '../transport/excerpt.ts';
 import { type Redact, redactor } from '../transport/redact.ts';
 import { isRecord, parseEnvelope } from './envelope-parse.ts';
+import { execAnswer, execArguments } from './promptfoo-exec.ts';
 
 const config = z.strictObject({
   command: z
@@ -31,6 +32,10 @@ const config = z.strictObject({
     .int()
     .positive()
     .default(16 * 1024 * 1024),
+  promptfoo: z
+    .strictObject({ options: z.record(z.string(), z.json()).default({}) })
+    .optional()
+    .describe('Call it as promptfoo calls `exec:` providers: prompt, options and context as arguments, text on stdout'),
 });
 type Config = z.output<typeof config>;
 
@@ -41,7 +46,7 @@ export const command: AgentKind<typeof config> = {
   code: ({ command: argv, cwd }, baseDir) =>
     argv.flatMap((member, index) => codeFile(member, index === 0 ? '.' : cwd, index === 0, baseDir)),
   async open(context) {
-    const { command: argv, cwd, env, max_output_bytes } = context.config;
+    const { command: argv, cwd, env, max_output_bytes, promptfoo } = context.config;
     const templates = Object.values(env);
     for (const template of templates) context.resolve(template); // a missing secret is found before the run starts
     const program = await findProgram(
@@ -55,22 +60,23 @@ export const command: AgentKind<typeof config> = {
         const added = Object.fromEntries(
           Object.entries(env).map(([name, template]) => [name, context.resolve(template)]),
         );
-        const result = await runProcess([program, ...argv.slice(1)], {
+        const more = promptfoo === undefined ? [] : execArguments(request, promptfoo.options);
+        const result = await runProcess([program, ...argv.slice(1), ...more], {
           cwd: resolve(context.base_dir, cwd),
           env: { ...commandEnvironment(context.environment, added), ...idVariables(request) },
-          stdin: `${JSON.stringify(request)}\n`,
+          stdin: promptfoo === undefined ? `${JSON.stringify(request)}\n` : '',
           timeout_ms,
           max_stdout_bytes: max_output_bytes,
           signal,
         });
-        return answer(result, redactor(templates, context.resolve));
+        return answer(result, redactor(templates, context.resolve), promptfoo !== undefined);
       },
       close: async () => undefined,
     };
   },
 };
 
-function answer(result: ProcessResult, redact: Redact): AgentAnswer {
+function answer(result: ProcessResult, redact: Redact, promptfoo: boolean): AgentAnswer {
   const evidence = {
     exit_code: result.exit_code,
     signal: result.signal,
@@ -88,10 +94,14 @@ function answer(result: ProcessResult, redact: Redact): AgentAnswer {
     case 'oversize':
       return failed('agent', 'oversize_output');
     case 'spawn_failed': // the program was there when the agent was opened: the machine is short of something
-      return failed('infrastructure', 'spawn_failed');
+      return result.spawn_code === 'E2BIG'
+        ? failed('agent', 'prompt_too_long')
+        : failed('infrastructure', 'spawn_failed');
     case 'exit':
       if (result.signal !== null) return failed('agent', 'killed_by_signal');
       if (result.exit_code !== 0) return failed('agent', 'exit_code');
+      if (promptfoo)
+        return execAnswer(redact(result.stdout.toString('utf8')), result.stderr) ?? failed('agent', 'only_stderr');
       return printed(redact(result.stdout.toString('utf8')));
     default:
       return result.reason satisfies never;

@@ -1,5 +1,6 @@
 import type { AgentKind } from '../../contract/agent.ts';
 import { diagnostic, ProctorError } from '../../contract/problem.ts';
+import { PLACEHOLDER_AGENT } from '../../contract/profile.ts';
 import { command } from './command.ts';
 import { echo } from './echo.ts';
 import { http } from './http.ts';
@@ -18,7 +19,9 @@ export function agentKindOf(kind: string): AgentKind {
   const known = agentKinds.map((candidate) => `\`${candidate.kind}\``).join(', ');
   const message = LATER.has(kind)
     ? `the agent kind \`${kind}\` arrives in a later version`
-    : `there is no agent kind \`${kind}\``;
+    : kind === PLACEHOLDER_AGENT
+      ? `\`${kind}\` stands where your agent belongs: the import found no counterpart for it`
+      : `there is no agent kind \`${kind}\``;
   throw new ProctorError(LATER.has(kind) ? 'unsupported' : 'invalid_profile', `${message}; this version has ${known}`, {
     diagnostics: [diagnostic(message, { field: 'agent.kind', hint: `use one of ${known}` })],
   });

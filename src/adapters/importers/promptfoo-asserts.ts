@@ -22,13 +22,13 @@ export function assertionOf(assertion: Readonly<Record<string, unknown>>, at: st
   const [strange] = Object.keys(more);
   if (strange !== undefined) return `${at}: its \`${strange}\` has no counterpart, so it is left out whole`;
   if (typeof name !== 'string') return `${at}: it has no \`type\``;
+  if ([value].flat().some((item) => typeof item === 'string' && /^(?:file:\/\/|package:)/.test(item)))
+    return `${at}: the value of \`${name}\` is a file or a package, which is not read`;
   const negated = name.startsWith('not-');
   const type = negated ? name.slice(4) : name;
   const found = TYPES[type]?.({ value, threshold, negated });
   if (found === undefined || found === null)
     return `${at}: \`${name}\` has no counterpart; write it as \`module:PATH#EXPORT\` or \`judge@1\``;
-  if (/^(javascript|python|file:\/\/)/.test(typeof value === 'string' ? value : ''))
-    return `${at}: its value is code, which is not imported`;
   const common = {
     dimension: typeof metric === 'string' ? metric : 'correctness',
     weight: typeof weight === 'number' && weight >= 0 ? weight : 1,
@@ -55,9 +55,10 @@ const contains =
   (more: Config) =>
   ({ value, negated }: Given): Found | null => {
     const several = more['all'] !== undefined && typeof value === 'string'; // a text of several is separated by commas
+    if (several && value.includes('"')) return null; // a comma in quotes does not separate
     const given = several ? value.split(',').map((item) => item.trim()) : Array.isArray(value) ? value : [value];
-    const values = given.filter((item) => typeof item === 'string');
-    if (values.length === 0) return null;
+    const values = given.map((item) => (typeof item === 'number' ? String(item) : item));
+    if (!values.every((item) => typeof item === 'string' && item !== '') || values.length === 0) return null;
     if (negated) {
       // Not to hold all of several phrases is another thing than to hold none of them.
       return more['all'] === true && values.length > 1
@@ -72,16 +73,16 @@ const contains =
 const pattern =
   (of: (text: string) => string) =>
   ({ value, negated }: Given): Found | null =>
-    typeof value === 'string'
+    typeof value === 'string' && value !== ''
       ? { ref: 'regex@1', config: { pattern: of(value), ...(negated ? { not: true } : {}) } }
       : null;
 
-/** The schema of an assertion: given as such, as JSON text, or none; null for a text that is no JSON. */
+/** The schema of an assertion: given as such, as JSON text, or none; null for what is no schema. */
 function schemaOf(value: unknown): unknown {
   if (value === undefined || value === null) return {};
-  if (typeof value !== 'string') return value;
+  if (typeof value !== 'string') return Array.isArray(value) || typeof value !== 'object' ? null : value;
   try {
-    return JSON.parse(value) as unknown;
+    return schemaOf(JSON.parse(value));
   } catch {
     return null; // told as an assertion without a counterpart
   }
@@ -90,11 +91,12 @@ function schemaOf(value: unknown): unknown {
 const positive = (make: (given: Given) => Found | null) => (given: Given) => (given.negated ? null : make(given));
 
 const TYPES: Readonly<Record<string, (given: Given) => Found | null>> = {
-  equals: positive(({ value }) =>
-    typeof value === 'string'
-      ? { ref: 'exact_match@1', config: { expected: value }, expected: value, caseConfig: {} }
-      : { ref: 'json_schema@1', config: { schema: { const: value } } },
-  ),
+  equals: positive(({ value }) => {
+    if (value === undefined) return null;
+    return typeof value === 'string'
+      ? { ref: 'exact_match@1', config: { expected: value, trim: false }, expected: value, caseConfig: { trim: false } }
+      : { ref: 'json_schema@1', config: { schema: { const: value } } };
+  }),
   contains: contains({}),
   icontains: contains({ ignore_case: true }),
   'contains-all': contains({ all: true }),

@@ -1,11 +1,13 @@
-import { assertionOf, type Evaluator } from './promptfoo-asserts.ts';
+import { type Assertion, assertionOf, type Evaluator } from './promptfoo-asserts.ts';
+import { agentOf, firstProvider } from './promptfoo-provider.ts';
+import { LeftOut, list, type Members, members, rendered, renderedDeep } from './promptfoo-text.ts';
 
 /** One case as it is written into the dataset. */
 export interface ImportedCase {
   readonly id: string;
   readonly task_type: string;
   readonly case_group: string;
-  readonly input: string;
+  readonly input: unknown;
   readonly expected?: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -17,134 +19,150 @@ export interface Imported {
   readonly left_out: readonly string[];
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 const READ_OF_CONFIG = ['description', 'prompts', 'providers', 'targets', 'defaultTest', 'tests'];
+/** Members that say nothing about what is asked or how it is graded. */
+const IDLE = ['$schema', 'outputPath', 'sharing', 'tags', 'writeLatestResults'];
 const READ_OF_TEST = ['description', 'vars', 'assert', 'metadata'];
+const MOST_TOLD = 1_000; // in the profile; `import` tells all of them
 
-/** Turns a promptfoo configuration (parsed YAML, its `file://` tests read in) into a profile and a dataset. */
-export function importPromptfoo(config: Members): Imported {
-  const left_out: string[] = [];
-  const prompts = list(config['prompts']).flatMap((prompt) => promptText(prompt) ?? []);
-  const [prompt = '{{input}}'] = prompts;
-  if (list(config['prompts']).length > 1)
-    left_out.push(`prompts: the first of ${list(config['prompts']).length} is taken; compare two by two profiles`);
+type Groups = Map<string, { readonly id: string; readonly evaluators: readonly Evaluator[] }>;
+
+/**
+ * Turns a promptfoo configuration (parsed YAML, its `file://` tests read in) into a profile and a dataset. `from`: its folder as seen from
+ * the profile's. What was left out stands in the profile too, where it keeps anything from running.
+ */
+export function importPromptfoo(config: Members, from = '.'): Imported {
+  const leftOut = new LeftOut();
   const fallback = members(config['defaultTest']);
-  left_out.push(...unread(config, READ_OF_CONFIG, ''), ...unread(fallback, READ_OF_TEST, 'defaultTest'));
-  const groups = new Map<string, { id: string; evaluators: readonly Evaluator[] }>();
-  const cases: ImportedCase[] = [];
-  const ids = new Set<string>();
-  for (const [index, test] of list(config['tests']).entries()) {
-    const at = `tests[${index}]`;
-    const own = members(test);
-    if (typeof test === 'string') {
-      left_out.push(`${at}: \`${test}\` is a reference of a kind that is not read`);
-      continue;
-    }
-    const vars = { ...members(fallback['vars']), ...members(own['vars']) };
-    for (const [name, value] of Object.entries(vars))
-      if (Array.isArray(value))
-        left_out.push(`${at}.vars.${name}: a list stands for several tests; it is taken as one value`);
-    const asked = (assertion: unknown, where: string) => assertionOf(withVars(assertion, vars, where, left_out), where);
-    const found = list(own['assert']).map((assertion, number) => asked(assertion, `${at}.assert[${number}]`));
-    const shared = list(fallback['assert']).flatMap((assertion, number) => {
-      const made = asked(assertion, `defaultTest.assert[${number}]`);
-      if (typeof made !== 'string') return [made];
-      if (index === 0) left_out.push(made);
-      return [];
-    });
-    left_out.push(...unread(own, READ_OF_TEST, at));
-    left_out.push(...found.filter((item) => typeof item === 'string'));
-    const graded = found.filter((item) => typeof item !== 'string');
-    const usable = [...shared, ...graded];
-    // What everything is held to does not stand for what this test was about.
-    if (usable.length === 0 || (found.length > 0 && graded.length === 0)) {
-      left_out.push(`${at}: nothing of its own can be graded, so it is no case`);
-      continue;
-    }
-    const expected = usable.find((item) => item.expected !== null)?.expected ?? null;
-    const evaluators = usable.map((item) => (item.expected === expected ? item.byCase : item.byConfig));
-    const key = JSON.stringify(evaluators);
-    const group = groups.get(key) ?? { id: `asserts-${groups.size + 1}`, evaluators };
-    groups.set(key, group);
-    cases.push({
-      id: uniqueId(own['description'], index, ids),
-      task_type: 'prompt',
-      case_group: group.id,
-      input: rendered(prompt, vars, at, left_out),
-      ...(expected === null ? {} : { expected }),
-      metadata: { ...members(own['metadata']), vars },
-    });
-  }
-  const providers = list(config['providers'] ?? config['targets']);
-  if (providers.length > 1)
-    left_out.push(`providers: the first of ${providers.length} is taken; a profile has one agent`);
-  const [provider] = providers;
+  leftOut.addUnread(config, [...READ_OF_CONFIG, ...IDLE], '');
+  leftOut.addUnread(fallback, READ_OF_TEST, 'defaultTest');
+  if (typeof config['defaultTest'] === 'string')
+    leftOut.add(`defaultTest: \`${config['defaultTest']}\` is a reference of a kind that is not read`);
+  const { agent, chat } = agentOf(firstProvider(config, leftOut), from, leftOut);
+  const reader = new TestReader(promptOf(config, leftOut), fallback, chat, leftOut);
+  const cases = list(config['tests']).flatMap((test, index) => reader.read(test, index) ?? []);
+  const left_out = leftOut.all();
+  const more = left_out.length - MOST_TOLD;
+  const unfinished = [...left_out.slice(0, MOST_TOLD), ...(more > 0 ? [`${more} more, which \`import\` told`] : [])];
   const profile = {
+    ...(unfinished.length === 0 ? {} : { unfinished }),
     profile_id: typeof config['description'] === 'string' ? config['description'].slice(0, 200) : 'from-promptfoo',
     dataset: { path: 'cases.jsonl' },
-    agent: agentOf(provider, left_out),
-    case_groups: [...groups.values()],
+    agent,
+    case_groups: [...reader.groups.values()],
     gate: { all: [{ metric: 'pass_rate', min: 1 }] },
   };
   return { profile, cases, left_out };
 }
 
-/** Members that nothing here reads: what they mean is lost, so they are told. */
-function unread(value: Members, read: readonly string[], at: string): string[] {
-  return Object.keys(value)
-    .filter((name) => !read.includes(name))
-    .map((name) => `${at === '' ? name : `${at}.${name}`}: it has no counterpart here`);
+/** The first prompt as a template. */
+function promptOf(config: Members, leftOut: LeftOut): string {
+  const prompts = list(config['prompts']);
+  if (prompts.length > 1) leftOut.add(`prompts: the first of ${prompts.length} is taken; compare two by two profiles`);
+  if (prompts.length === 0) return '{{prompt}}'; // as promptfoo has it
+  const [prompt] = prompts;
+  const { raw, label: _label, ...strange } = members(prompt);
+  const text = typeof prompt === 'string' ? prompt : Object.keys(strange).length === 0 ? raw : null;
+  if (typeof text === 'string' && !/^(?:file|package|https?):/.test(text)) return text;
+  leftOut.add('prompts: the first one is no text; write it into the `input` of each case');
+  return '{{prompt}}';
 }
 
-function agentOf(provider: unknown, left_out: string[]): Members {
-  const id = typeof provider === 'string' ? provider : String(members(provider)['id'] ?? '');
-  const base = { name: id === '' ? 'agent' : id.slice(0, 200), version: '1' };
-  if (/^https?:\/\//.test(id)) return { kind: 'http', ...base, endpoint: { url: id } };
-  const model = /^openai:(?:chat:)?(.+)$/.exec(id)?.[1];
-  if (model !== undefined) {
-    const url = 'https://api.openai.com/v1/chat/completions';
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference as a profile writes it
-    const headers = { authorization: 'Bearer ${secret:OPENAI_API_KEY}' };
-    const body = { preset: 'openai_chat', model };
+/** Reads tests into cases, and their assertions into case groups. */
+class TestReader {
+  readonly groups: Groups = new Map();
+  readonly #ids = new Set<string>();
+  readonly #prompt: string;
+  readonly #fallback: Members;
+  readonly #chat: boolean;
+  readonly #leftOut: LeftOut;
+
+  constructor(prompt: string, fallback: Members, chat: boolean, leftOut: LeftOut) {
+    this.#prompt = prompt;
+    this.#fallback = fallback;
+    this.#chat = chat;
+    this.#leftOut = leftOut;
+  }
+
+  /** The case of a test; null when nothing could grade it. */
+  read(test: unknown, index: number): ImportedCase | null {
+    const at = `tests[${index}]`;
+    const own = members(test);
+    if (typeof test === 'string') {
+      this.#leftOut.add(`${at}: \`${test}\` is a reference of a kind that is not read`);
+      return null;
+    }
+    this.#leftOut.addUnread(own, READ_OF_TEST, at);
+    const vars = { ...this.#vars(this.#fallback, 'defaultTest'), ...this.#vars(own, at) };
+    const graded = this.#assertions(own, vars, at);
+    const usable = [...this.#assertions(this.#fallback, vars, 'defaultTest'), ...graded];
+    // What everything is held to does not stand for what this test was about.
+    if (usable.length === 0 || (list(own['assert']).length > 0 && graded.length === 0)) {
+      this.#leftOut.add(`${at}: nothing of its own can be graded, so it is no case`);
+      return null;
+    }
+    const expected = usable.find((item) => item.expected !== null)?.expected ?? null;
+    const input = rendered(this.#prompt, vars, at, this.#leftOut);
     return {
-      kind: 'http',
-      ...base,
-      provider: 'openai',
-      endpoint: { url, headers, body, response: { preset: 'openai_chat' } },
+      id: uniqueId(own['description'], index, this.#ids),
+      task_type: 'prompt',
+      case_group: this.#group(usable.map((item) => (item.expected === expected ? item.byCase : item.byConfig))),
+      input: this.#chat ? this.#messages(input, at) : input,
+      ...(expected === null ? {} : { expected }),
+      metadata: { ...members(own['metadata']), vars },
     };
   }
-  const command = /^exec:\s*(.+)$/.exec(id)?.[1];
-  if (command !== undefined) return { kind: 'command', ...base, command: command.split(/\s+/) };
-  left_out.push(
-    `providers: \`${id || 'none'}\` has no counterpart; the agent \`echo\` stands in its place until you name yours`,
-  );
-  return { kind: 'echo', ...base };
+
+  #vars(test: Members, at: string): Members {
+    const vars = members(test['vars']);
+    if (typeof test['vars'] === 'string')
+      this.#leftOut.add(`${at}.vars: \`${test['vars']}\` is a reference of a kind that is not read`);
+    for (const [name, value] of Object.entries(vars)) {
+      if (Array.isArray(value))
+        this.#leftOut.add(`${at}.vars.${name}: a list stands for several tests; it is taken as one value`);
+      if (typeof value === 'string' && /^(?:file:\/\/|package:)/.test(value))
+        this.#leftOut.add(`${at}.vars.${name}: \`${value}\` is a reference of a kind that is not read`);
+    }
+    return vars;
+  }
+
+  #assertions(test: Members, vars: Members, at: string): Assertion[] {
+    return list(test['assert']).flatMap((assertion, number) => {
+      const where = `${at}.assert[${number}]`;
+      const given = members(assertion);
+      const value = renderedDeep(given['value'], vars, where, this.#leftOut);
+      const made = assertionOf({ ...given, value }, where);
+      if (typeof made !== 'string') return [made];
+      this.#leftOut.add(made);
+      return [];
+    });
+  }
+
+  #group(evaluators: readonly Evaluator[]): string {
+    const key = JSON.stringify(evaluators);
+    const group = this.groups.get(key) ?? { id: `asserts-${this.groups.size + 1}`, evaluators };
+    this.groups.set(key, group);
+    return group.id;
+  }
+
+  /** A prompt that is written as a list of chat messages, as that list. */
+  #messages(prompt: string, at: string): unknown {
+    const text = prompt.trim();
+    if (!/^(?:\[|\{|- )/.test(text)) return prompt;
+    const given = jsonOf(text);
+    const chat = Array.isArray(given) && given.length > 0 && given.every((item) => 'role' in members(item));
+    if (chat) return given;
+    if (/\brole\b/.test(text)) this.#leftOut.add(`${at}: its prompt looks like chat messages and is not read as such`);
+    return prompt;
+  }
 }
 
-/** The template with its variables; `{{name}}` only, because filters and blocks are code. */
-/** An assertion with its texts rendered, as promptfoo renders them. */
-function withVars(assertion: unknown, vars: Members, at: string, left_out: string[]): Members {
-  const given = members(assertion);
-  const text = (value: unknown): unknown =>
-    typeof value === 'string' ? rendered(value, vars, at, left_out) : Array.isArray(value) ? value.map(text) : value;
-  return { ...given, value: text(given['value']) };
-}
-
-function rendered(prompt: string, vars: Members, at: string, left_out: string[]): string {
-  if (/\{%|\{\{[^}]*\|/.test(prompt))
-    left_out.push(`${at}: the prompt uses blocks or filters, which are left as they stand`);
-  return prompt.replace(/\{\{\s*([A-Za-z_][\w.]*)\s*\}\}/g, (whole, name: string) => {
-    const value = name.split('.').reduce<unknown>((within, key) => members(within)[key], vars);
-    if (value === undefined) return whole;
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  });
-}
-
-function promptText(prompt: unknown): string | null {
-  if (typeof prompt === 'string') return prompt;
-  const { raw, label } = members(prompt);
-  return typeof raw === 'string' ? raw : typeof label === 'string' ? label : null;
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null; // a text that only looks like JSON
+  }
 }
 
 function uniqueId(description: unknown, index: number, ids: Set<string>): string {
@@ -159,12 +177,4 @@ function uniqueId(description: unknown, index: number, ids: Set<string>): string
   const id = ids.has(wanted) ? `${wanted} (${index + 1})` : wanted;
   ids.add(id);
   return id;
-}
-
-function members(value: unknown): Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
 }

@@ -14,8 +14,8 @@ export interface ImportedFiles {
   readonly left_out: readonly string[];
 }
 
-/** Reads a promptfoo configuration in YAML or JSON with the YAML and JSON files that its tests name; runs nothing of it. */
-export async function readPromptfoo(file: string): Promise<ImportedFiles> {
+/** Reads a promptfoo configuration in YAML or JSON with the YAML and JSON files that its tests name, for a profile in a folder; runs nothing of it. */
+export async function readPromptfoo(file: string, folder: string): Promise<ImportedFiles> {
   const config = await readYaml(file);
   if (typeof config !== 'object' || config === null || Array.isArray(config))
     throw new ProctorError('invalid_input', `\`${file}\` is no promptfoo configuration: it is no mapping`);
@@ -25,7 +25,9 @@ export async function readPromptfoo(file: string): Promise<ImportedFiles> {
   const texts = await Promise.all(
     (Array.isArray(prompts) ? prompts : [prompts]).map((prompt) => readPrompt(prompt, file)),
   );
-  const imported: Imported = importPromptfoo({ ...config, prompts: texts, tests: read.flat() });
+  const [defaultTest] = await readTests((config as { defaultTest?: unknown }).defaultTest ?? {}, file);
+  const from = path.relative(folder, path.dirname(file)).split(path.sep).join('/') || '.';
+  const imported: Imported = importPromptfoo({ ...config, defaultTest, prompts: texts, tests: read.flat() }, from);
   return {
     profile: stringify(imported.profile, { lineWidth: 120 }),
     cases: imported.cases.map((item) => `${JSON.stringify(item)}\n`).join(''),

@@ -45,6 +45,8 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
 
 function hintOf(issue: z.core.$ZodIssue, value: unknown): string | null {
   if (issue.code === 'invalid_value') return `one of: ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'custom' && issue.path[0] === 'unfinished')
+    return 'settle it in the profile, then delete this line';
   if (issue.code === 'too_small') return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
   if (issue.code === 'too_big') return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
   if (issue.code !== 'invalid_type') return null;
