@@ -82,7 +82,8 @@ function facts(document: RunDocument, output: Output): string {
       'baseline',
       `${number(baseline.improved)} improved, ${number(baseline.regressed)} regressed, ${number(baseline.equal)} equal`,
     ]);
-  if (document.spent.cost_micro_usd > 0 || document.spent.tokens > 0) rows.push(['spent', spentText(document)]);
+  if (document.spent.cost_micro_usd > 0 || document.spent.tokens > 0 || document.budgets.length > 0)
+    rows.push(['spent', spentText(document)]);
   if (document.stopped?.reason === 'early_stop') {
     const saved = executions.left_out + executions.cancelled;
     rows.push([
@@ -96,15 +97,17 @@ function facts(document: RunDocument, output: Output): string {
 }
 
 function spentText({ spent, budgets }: RunDocument): string {
-  const cap = (kind: string) => budgets.find((budget) => budget.kind === kind)?.cap;
-  const cost = cap('cost_micro_usd');
-  const tokens = cap('tokens');
-  return [
-    ...(spent.cost_micro_usd > 0 || cost !== undefined
-      ? [`${usd(spent.cost_micro_usd)}${cost === undefined ? '' : ` of ${usd(cost)}`}`]
-      : []),
-    `${number(spent.tokens)}${tokens === undefined ? '' : ` of ${number(tokens)}`} tokens`,
-  ].join(', ');
+  const shown = (kind: 'cost_micro_usd' | 'tokens' | 'tool_calls', text: (amount: number) => string, unit = '') => {
+    const budget = budgets.find((one) => one.kind === kind);
+    if (budget === undefined) return spent[kind] > 0 || kind === 'tokens' ? [`${text(spent[kind])}${unit}`] : [];
+    const untold =
+      budget.untold === 0
+        ? ''
+        : ` (${text(budget.known)} known, ${text(budget.assumed)} assumed for ${counted(budget.untold, 'attempt')} that did not tell)`;
+    return [`${text(budget.spent)} of ${text(budget.cap)}${unit}${untold}`];
+  };
+  const calls = budgets.some(({ kind }) => kind === 'tool_calls') ? shown('tool_calls', number, ' tool calls') : [];
+  return [...shown('cost_micro_usd', usd), ...shown('tokens', number, ' tokens'), ...calls].join(', ');
 }
 
 function rate(document: RunDocument): string {

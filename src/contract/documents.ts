@@ -48,10 +48,23 @@ export const runDocumentSchema = z
     baseline: z.json(),
     /** Why the run stopped before its plan was through, or null. */
     stopped: z.object({ reason: z.enum(['budget', 'early_stop']), after_cases: count.nullable() }).nullable(),
-    /** What the executions took, as far as it is told. */
+    /** What the executions are known to have taken. */
     spent: z.object({ cost_micro_usd: count, tokens: count, tool_calls: count }),
-    /** The run's budgets; `reserve` is what each execution in flight holds back. */
-    budgets: z.array(z.object({ kind: z.string(), cap: count, spent: count, reserve: count })),
+    /**
+     * The run's budgets. `spent` is `known` and `assumed`: `untold` attempts ended without telling what they took, and each counts as `reserve`,
+     * which is what each execution in flight holds back too.
+     */
+    budgets: z.array(
+      z.object({
+        kind: z.string(),
+        cap: count,
+        spent: count,
+        known: count,
+        assumed: count,
+        untold: count,
+        reserve: count,
+      }),
+    ),
     /** The verdict with the grades that people corrected; null while there are none. The members above are the run's own verdict. */
     revision: z
       .object({

@@ -52,6 +52,8 @@ export type Spend = Readonly<Record<BudgetKind, number | null>>;
 export interface AttemptSpend {
   readonly agent: Spend | null;
   readonly evaluators: Readonly<Record<BudgetKind, number>>;
+  /** The profile permits answers that do not tell what they took: they count as assumed, and stop nothing. */
+  readonly waived?: boolean;
 }
 
 /** A cap of a run, and what each execution in flight holds back of it; null: the most that one has taken so far. */
@@ -59,6 +61,20 @@ export interface Budget {
   readonly kind: BudgetKind;
   readonly cap: number;
   readonly reserve: number | null;
+}
+
+/** A budget of a run as it stands. */
+export interface BudgetState extends Budget {
+  /** What attempts are known to have taken. */
+  readonly known: number;
+  /** Attempts that ended without telling what they took; each counts as the reserve until late evidence tells. */
+  readonly untold: number;
+  /** Those among them that the profile permits (`unpriced: allow`). */
+  readonly waived: number;
+  /** The most that one execution is known to have taken. */
+  readonly highest: number;
+  /** Attempts that told: while there are none, nothing is known. */
+  readonly answers: number;
 }
 
 /** Why a run stops before its plan is through; `after`: executions of the prefix that decided its gate. */

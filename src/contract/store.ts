@@ -1,6 +1,6 @@
 import type {
   AttemptSpend,
-  Budget,
+  BudgetState,
   Claim,
   ClaimedDelivery,
   ClaimRequest,
@@ -52,9 +52,8 @@ export type * from './tool-store.ts';
 export interface RunReaders {
   run(runId: string): Promise<RunRow | null>;
   snapshot(digest: string): Promise<string | null>;
-  budgets(
-    runId: string,
-  ): Promise<(Budget & { readonly spent: number; readonly highest: number; readonly answers: number })[]>;
+  /** The run's budgets, with what is known and what is assumed to be spent. */
+  budgets(runId: string): Promise<BudgetState[]>;
   progress(runId: string): Promise<Progress>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;

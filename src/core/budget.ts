@@ -1,19 +1,14 @@
 import type { Envelope } from '../contract/agent.ts';
 import type { Profile } from '../contract/profile.ts';
-import type { AttemptSpend, Budget, BudgetKind, Spend } from '../contract/store.ts';
+import type { AttemptSpend, Budget, BudgetKind, BudgetState, Spend } from '../contract/store.ts';
 
-export type { Budget };
+export type { Budget, BudgetState };
 
 /** What a budget counts. */
 export const BUDGET_KINDS: readonly BudgetKind[] = ['cost_micro_usd', 'tokens', 'tool_calls'];
-/** One budget as a claim sees it. */
-export interface BudgetState extends Budget {
-  readonly spent: number;
-  /** The most that one execution has taken so far. */
-  readonly highest: number;
-  /** Answers so far: while there are none, nothing is known. */
-  readonly answers: number;
-}
+
+/** Calls that may be lost while nothing is known of what one takes; then the run stops, because its cap cannot be kept. */
+export const MOST_LOST_BLIND = 3;
 
 const MICRO = 1_000_000;
 const SURE = 20; // answers that all took nothing, after which the next is taken to take nothing too
@@ -59,29 +54,46 @@ export function evaluatorSpend({ evidence }: { readonly evidence: unknown }): At
   return { cost_micro_usd: amount('cost_micro_usd'), tokens: amount('tokens'), tool_calls: 0 };
 }
 
-/** What an execution in flight holds back; 0 when nothing is known yet. */
+/** What an execution in flight holds back, and what counts for one that ended without telling; 0 when nothing is known yet. */
 export function reserveOf({ reserve, highest }: Pick<BudgetState, 'reserve' | 'highest'>): number {
   return Math.max(reserve ?? 0, highest);
 }
 
+/** What the attempts that never told are assumed to have taken: the reserve each, so it grows when an execution is found to take more. */
+export function assumedOf(budget: Pick<BudgetState, 'untold' | 'reserve' | 'highest'>): number {
+  return budget.untold * reserveOf(budget);
+}
+
+/** What counts against the cap: known and assumed. */
+export function spentOf(budget: BudgetState): number {
+  return budget.known + assumedOf(budget);
+}
+
 /**
  * How many more executions may be in flight, `running` being so now, `own` of them this session's: as many as the rest of the cap has
- * reserves for. While nothing is known of what an execution takes, one a session: that is all that can go beyond the cap.
+ * reserves for. While nothing is known of what an execution takes, one a session; once such a call was lost, few in all, because nobody
+ * will ever know what those took.
  */
 export function allowance(budgets: readonly BudgetState[], running: number, own: number): number {
   let most = Number.POSITIVE_INFINITY;
   for (const budget of budgets) {
     const reserve = reserveOf(budget);
-    if (budget.spent >= budget.cap) return 0;
+    const spent = spentOf(budget);
+    if (spent >= budget.cap) return 0;
     const room =
       reserve === 0
-        ? budget.answers < SURE
-          ? Math.max(0, 1 - own)
-          : Number.POSITIVE_INFINITY
-        : Math.max(0, Math.floor((budget.cap - budget.spent) / reserve) - running);
+        ? blindRoom(budget, running, own)
+        : Math.max(0, Math.floor((budget.cap - spent) / reserve) - running);
     most = Math.min(most, room);
   }
   return most;
+}
+
+function blindRoom({ answers, untold, waived }: BudgetState, running: number, own: number): number {
+  if (answers >= SURE) return Number.POSITIVE_INFINITY;
+  if (own > 0) return 0;
+  const lost = untold - waived;
+  return answers > 0 || lost === 0 ? 1 : Math.max(0, Math.min(1, MOST_LOST_BLIND - lost - running));
 }
 
 /** A budget of the run that is blind to an answer which does not tell; null where all is told, or `unpriced: allow` waives it. */

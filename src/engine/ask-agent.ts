@@ -7,7 +7,7 @@ import { turnsOf } from '../core/session.ts';
 import { untilAborted } from '../lib/abort.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
-import { evaluatorsSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
+import { answeredSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
 import type { AttemptWork } from './attempt-work.ts';
 import { asReported, openDoor, withGatedCalls } from './gated-tools.ts';
 import { haveSession, type Invoke } from './session.ts';
@@ -49,7 +49,7 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   const envelope = deps.plugins.redact(whole);
   try {
     const spend = spendOf(envelope, work.context.profile.agent.price);
-    work.taken.spend = { agent: spend, evaluators: evaluatorsSpend([]) };
+    work.taken.spend = answeredSpend(spend, work.context.profile);
     return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [], spend };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
@@ -77,7 +77,7 @@ async function invoke(work: AttemptWork, door: OpenDoor | null): Promise<AgentAn
   const { agent: about, limits } = context.profile;
   return await haveSession(request, turns, work.deps.clock, call, (soFar) => {
     const spend = spendOf(soFar, about.price);
-    work.taken.spend = { agent: spend, evaluators: evaluatorsSpend([]) };
+    work.taken.spend = answeredSpend(spend, { limits });
     const over = overLimit(spend, limits.execution);
     return over === null ? null : limitFailure(over);
   });

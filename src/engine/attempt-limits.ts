@@ -1,5 +1,6 @@
 import { type AgentFailure, agentFailure } from '../contract/agent.ts';
-import type { AttemptSpend } from '../contract/store.ts';
+import type { Profile } from '../contract/profile.ts';
+import type { AttemptSpend, Spend } from '../contract/store.ts';
 import { evaluatorSpend, type overLimit } from '../core/budget.ts';
 import type { Graded } from './evaluate.ts';
 
@@ -32,7 +33,7 @@ export class Overrun extends Error {
 }
 
 /** What the evaluators of an attempt took, as they tell it; what an earlier attempt made costs nothing again. */
-export function evaluatorsSpend(graded: readonly Graded[]): AttemptSpend['evaluators'] {
+function evaluatorsSpend(graded: readonly Graded[]): AttemptSpend['evaluators'] {
   const sum = { cost_micro_usd: 0, tokens: 0, tool_calls: 0 };
   for (const { result, reused } of graded) {
     if (reused) continue;
@@ -41,6 +42,15 @@ export function evaluatorsSpend(graded: readonly Graded[]): AttemptSpend['evalua
     sum.tokens += tokens;
   }
   return sum;
+}
+
+/** What an answered attempt took, as its run's limits take it. */
+export function answeredSpend(
+  agent: Spend | null,
+  { limits }: Pick<Profile, 'limits'>,
+  graded: readonly Graded[] = [],
+): AttemptSpend {
+  return { agent, evaluators: evaluatorsSpend(graded), waived: limits.unpriced === 'allow' };
 }
 
 /** What a call takes whose answer never told: nobody knows. */

@@ -8,7 +8,7 @@ import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/ev
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { executionId } from '../lib/id.ts';
 import { type Answer, ask } from './ask-agent.ts';
-import { evaluatorsSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
+import { answeredSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
 import type { AttemptDeps, AttemptTaken, AttemptWork } from './attempt-work.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, readKept } from './evidence-rows.ts';
@@ -103,7 +103,7 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
     if ((await deps.store.appendEvidence(claim, rows.splice(0))) === 'fenced') throw new LeaseLost();
   }
   const graded = await evaluate(work, envelope, latency_ms, evaluators, answer.results);
-  const spend = { agent: answer.spend, evaluators: evaluatorsSpend(graded) };
+  const spend = answeredSpend(answer.spend, profile, graded);
   work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');

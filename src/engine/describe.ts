@@ -4,7 +4,7 @@ import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { CorrectionRow, EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
-import { reserveOf } from '../core/budget.ts';
+import { assumedOf, reserveOf, spentOf } from '../core/budget.ts';
 import { revisionRoot } from '../core/evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
@@ -75,7 +75,10 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
     budgets: budgets.map((budget) => ({
       kind: budget.kind,
       cap: budget.cap,
-      spent: budget.spent,
+      spent: spentOf(budget),
+      known: budget.known,
+      assumed: assumedOf(budget),
+      untold: budget.untold,
       reserve: reserveOf(budget),
     })),
     revision: revisionOf(run, corrections.at(-1)),

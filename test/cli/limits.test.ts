@@ -161,7 +161,15 @@ test('calls that end without an answer, and interrupted ones, are spent too', as
     'export const answer = () => new Promise(() => setTimeout(() => {}, 1e6));\n',
   );
   const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
-  expect(run).toMatchObject({ stopped: { reason: 'budget' }, attempts: 5, spent: { cost_micro_usd: 50_000 } });
+  expect(run).toMatchObject({ stopped: { reason: 'budget' }, attempts: 5, spent: { cost_micro_usd: 0 } });
+  expect(run.budgets).toEqual([
+    { kind: 'cost_micro_usd', cap: 50_000, spent: 50_000, known: 0, assumed: 50_000, untold: 5, reserve: 10_000 },
+  ]);
+  expect((await proctor(at, ['show', 'last'])).stdout).toContain(
+    '$0.0500 of $0.0500 ($0.0000 known, $0.0500 assumed for 5 attempts that did not tell)',
+  );
+  const page = (await proctor(at, ['export', 'last', '--format', 'html'])).stdout;
+  expect(page).toContain('of $0.0500: $0.0000 known, $0.0500 assumed for 5 attempts that did not tell');
 
   await writeFile(path.join(at, 'agent.mjs'), "export const answer = () => ({ text: 'yes' });\n");
   const blind = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
@@ -207,7 +215,8 @@ test('a first call that tells nothing lifts no budget; a session is spent turn b
     "export const answer = ({ case: item }) => { if (item.case_id === 'c0001') throw new Error('broken'); return { text: 'yes', usage: { input_tokens: 1e6, output_tokens: 0 } }; };\n",
   );
   const run = JSON.parse((await proctor(at, ['run', 'profile.json', '--json', '--quiet'])).stdout) as RunDocument;
-  expect(run.spent.cost_micro_usd).toBe(3_000_000);
+  expect(run.spent.cost_micro_usd).toBe(2_000_000);
+  expect(run.budgets).toMatchObject([{ spent: 3_000_000, known: 2_000_000, assumed: 1_000_000, untold: 1 }]);
 
   const session = { case_groups: [{ id: 'all', session: true, evaluators: [{ ref: 'exact_match@1' }] }] };
   const turns = { turns: Array.from({ length: 30 }, (_, index) => `turn ${index + 1}`) };

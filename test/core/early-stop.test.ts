@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { coverages } from '../../bench/coverage-simulations.ts';
 import type { Profile } from '../../src/contract/profile.ts';
-import { allowance, budgetsOf, microUsd, overLimit, spendOf } from '../../src/core/budget.ts';
+import { allowance, type BudgetState, budgetsOf, microUsd, overLimit, spendOf } from '../../src/core/budget.ts';
 import type { CaseSummary } from '../../src/core/case-summary.ts';
 import { EarlyStop } from '../../src/core/early-stop.ts';
 import { seededRandom, seedOf } from '../../src/core/statistics/index.ts';
@@ -116,13 +116,29 @@ describe('budgets', () => {
   });
 
   test('leave room for as many executions as the rest of the cap has reserves for; one a session while nothing is known', () => {
-    const budget = { kind: 'tokens', cap: 100, reserve: null, spent: 0, highest: 0, answers: 0 } as const;
+    const budget: BudgetState = {
+      kind: 'tokens',
+      cap: 100,
+      reserve: null,
+      known: 0,
+      untold: 0,
+      waived: 0,
+      highest: 0,
+      answers: 0,
+    };
     expect(allowance([], 7, 3)).toBe(Number.POSITIVE_INFINITY);
     expect([allowance([budget], 5, 0), allowance([budget], 5, 1)]).toEqual([1, 0]);
-    expect(allowance([{ ...budget, answers: 3, spent: 30, highest: 10 }], 4, 2)).toBe(3);
-    expect(allowance([{ ...budget, answers: 3, spent: 30, highest: 10, reserve: 20 }], 4, 2)).toBe(0);
-    expect(allowance([{ ...budget, answers: 3, spent: 100, highest: 10 }], 0, 0)).toBe(0);
-    expect(allowance([{ ...budget, answers: 3, spent: 91, highest: 10 }], 0, 0)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, known: 30, highest: 10 }], 4, 2)).toBe(3);
+    expect(allowance([{ ...budget, answers: 3, known: 30, highest: 10, reserve: 20 }], 4, 2)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, known: 100, highest: 10 }], 0, 0)).toBe(0);
+    expect(allowance([{ ...budget, answers: 3, known: 91, highest: 10 }], 0, 0)).toBe(0);
+    // What did not tell counts as the reserve, by the highest that is known now.
+    expect(allowance([{ ...budget, answers: 3, known: 30, highest: 10, untold: 4 }], 0, 0)).toBe(3);
+    expect(allowance([{ ...budget, answers: 3, known: 30, highest: 10, untold: 7 }], 0, 0)).toBe(0);
+    // While nothing is known, few calls may be lost, unless the profile permits answers that do not tell.
+    expect([1, 2, 3].map((untold) => allowance([{ ...budget, untold }], 0, 0))).toEqual([1, 1, 0]);
+    expect(allowance([{ ...budget, untold: 1 }], 2, 0)).toBe(0);
+    expect(allowance([{ ...budget, untold: 9, waived: 9 }], 4, 0)).toBe(1);
     // Answers that took nothing are knowledge too.
     expect(allowance([{ ...budget, answers: 3 }], 0, 1)).toBe(0);
     expect(allowance([{ ...budget, answers: 20 }], 9, 4)).toBe(Number.POSITIVE_INFINITY);

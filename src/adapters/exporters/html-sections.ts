@@ -35,6 +35,7 @@ export function factsSection(run: RunDocument): string {
       faults.map(([name, count]) => `${number(count)} ${name}`).join(', '),
     ],
     ['attempts', number(run.attempts), run.stale_attempts > 0 ? `${number(run.stale_attempts)} leases lost` : ''],
+    ...spentCells(run),
     [
       'duration',
       run.duration_ms === null ? '–' : `${(run.duration_ms / 1000).toFixed(1)} s`,
@@ -54,6 +55,24 @@ export function factsSection(run: RunDocument): string {
     .join('')}</section>
 <section><p class="dim">profile ${text(run.profile.profile_id)} ${text(run.profile.profile_version)} · dataset ${text(run.dataset.dataset_id + version)}, ${number(run.dataset.cases)} cases × ${run.repeats}</p>
 ${scores.length === 0 ? '' : `<h2>Dimensions</h2><table><tbody>${scores.join('')}</tbody></table>`}</section>\n`;
+}
+
+/** What was spent, known and assumed, of each kind that the run has a budget of, and what it cost anyway. */
+function spentCells({ spent, budgets }: RunDocument): [string, string, string][] {
+  const cost = budgets.some(({ kind }) => kind === 'cost_micro_usd') || spent.cost_micro_usd === 0;
+  const free: [string, string, string][] = cost ? [] : [['cost', amount('cost_micro_usd', spent.cost_micro_usd), '']];
+  return [
+    ...free,
+    ...budgets.map(({ kind, cap, spent: all, known, assumed, untold }): [string, string, string] => [
+      kind === 'cost_micro_usd' ? 'cost' : kind.replace('_', ' '),
+      amount(kind, all),
+      `of ${amount(kind, cap)}${untold === 0 ? '' : `: ${amount(kind, known)} known, ${amount(kind, assumed)} assumed for ${number(untold)} attempts that did not tell`}`,
+    ]),
+  ];
+}
+
+function amount(kind: string, value: number): string {
+  return kind === 'cost_micro_usd' ? `$${(value / 1e6).toFixed(value < 1e6 ? 4 : 2)}` : number(value);
 }
 
 /** Every condition of the gate with the value that it was held against. */

@@ -2,7 +2,7 @@ import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts'
 import type { AttemptSpend, Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import { attemptSeal, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import { charge } from './budgets.ts';
+import { charge, chargeLate } from './budgets.ts';
 import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 import { late } from './late.ts';
@@ -30,8 +30,11 @@ export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: 
 export function complete(tx: Transaction, keys: Keys, completion: Completion): WriteResult {
   const at = place(keys, completion);
   const held = heldAttempt(tx, keys, at);
-  if (held === null)
-    return committedBefore(tx, at, completion) ? 'duplicate' : late(tx, at, 'complete', completion.evidence);
+  if (held === null) {
+    if (committedBefore(tx, at, completion)) return 'duplicate';
+    chargeLate(tx, keys, at, completion.spend);
+    return late(tx, at, 'complete', completion.evidence);
+  }
   insertEvidence(tx, at, completion.evidence, held.head);
   const { attempt_status: status, reason, fault } = completion;
   if (completion.spend !== undefined) charge(tx, keys, at.run_no, completion.spend);
@@ -43,7 +46,10 @@ export function complete(tx: Transaction, keys: Keys, completion: Completion): W
 /** Ends the attempt with another to follow after a delay. */
 export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResult {
   const at = place(keys, retry);
-  if (!holds(tx, at)) return late(tx, at, 'fail', retry.evidence);
+  if (!holds(tx, at)) {
+    chargeLate(tx, keys, at, retry.spend);
+    return late(tx, at, 'fail', retry.evidence);
+  }
   insertEvidence(tx, at, retry.evidence);
   if (retry.spend !== undefined) charge(tx, keys, at.run_no, retry.spend);
   const { attempt_status: status, reason, fault } = retry;

@@ -1,8 +1,9 @@
-import type { AttemptSpend, StopRequest } from '../../contract/store.ts';
-import { BUDGET_KINDS, type Budget, type BudgetState, reserveOf } from '../../core/budget.ts';
+import type { AttemptSpend, BudgetKind, BudgetState, StopRequest } from '../../contract/store.ts';
+import { BUDGET_KINDS, type Budget } from '../../core/budget.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import type { LatePlace } from './late.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Writes down what a new run may take. */
@@ -13,54 +14,85 @@ export function setBudgets(tx: Transaction, runNo: number, budgets: readonly Bud
 
 /** The budgets of a run as they stand in this transaction; most runs have none. */
 export function budgetsIn(tx: Transaction, runNo: number): BudgetState[] {
-  return rows(tx.connection, runNo).map((row) => ({ ...row, spent: tx.stat(runNo, row.kind) }));
+  return states(tx.connection, runNo, (kind) => tx.stat(runNo, kind));
 }
 
 /** The budgets of a run. */
 export function budgets(connection: Connection, keys: Keys, runId: string): BudgetState[] {
   const runNo = keys.run(runId);
-  return rows(connection, runNo).map((row) => ({ ...row, spent: statOf(connection, runNo, row.kind) }));
-}
-
-function rows(connection: Connection, runNo: number): Omit<BudgetState, 'spent'>[] {
-  return connection.all<Omit<BudgetState, 'spent'> & Record<string, unknown>>(
-    'select kind, cap, reserve, highest, answers from budget where run_no = ? order by kind',
+  return states(
+    connection,
     runNo,
+    (kind) =>
+      connection.get<{ n: number }>('select n from run_stat where run_no = ? and kind = ?', runNo, kind)?.n ?? 0,
   );
 }
 
-function statOf(connection: Connection, runNo: number, kind: string): number {
-  return connection.get<{ n: number }>('select n from run_stat where run_no = ? and kind = ?', runNo, kind)?.n ?? 0;
+function states(connection: Connection, runNo: number, stat: (kind: string) => number): BudgetState[] {
+  const rows = connection.all<Omit<BudgetState, 'known' | 'untold' | 'waived'> & Record<string, unknown>>(
+    'select kind, cap, reserve, highest, answers from budget where run_no = ? order by kind',
+    runNo,
+  );
+  return rows.map((row) => ({
+    ...row,
+    known: stat(row.kind),
+    untold: stat(`untold_${row.kind}`),
+    waived: stat(`waived_${row.kind}`),
+  }));
 }
 
 /**
- * Adds what an attempt took to what its run has spent. What nobody tells is counted as what was held back for it: a budget that is blind to
- * an answer without usage never fires.
+ * Adds what an attempt took to what its run has spent. An attempt that does not tell is counted by itself: a budget that is blind to it
+ * never fires, so it stands for the reserve (`assumedOf`) until late evidence tells.
  */
 export function charge(tx: Transaction, keys: Keys, runNo: number, spend: AttemptSpend): void {
-  const states = keys.budgeted(runNo) ? rows(tx.connection, runNo) : [];
+  const budgeted = keys.budgeted(runNo) ? budgetKinds(tx, runNo) : [];
   for (const kind of BUDGET_KINDS) {
-    const state = states.find((row) => row.kind === kind);
     const asked = spend.agent === null ? 0 : spend.agent[kind];
-    const graded = spend.evaluators[kind];
-    const taken = asked === null && state !== undefined ? Math.max(graded, reserveOf(state)) : (asked ?? 0) + graded;
+    const taken = (asked ?? 0) + spend.evaluators[kind];
     if (taken > 0) tx.count(runNo, kind, taken);
-    if (state !== undefined && spend.agent !== null && asked !== null)
+    if (!budgeted.includes(kind)) continue;
+    if (asked === null) {
+      tx.count(runNo, `untold_${kind}`, 1);
+      if (spend.waived) tx.count(runNo, `waived_${kind}`, 1);
+    } else if (spend.agent !== null) {
       tx.connection.run(
         'update budget set highest = max(highest, ?), answers = answers + 1 where run_no = ? and kind = ?',
         taken,
         runNo,
         kind,
       );
+    }
   }
 }
 
-/** An attempt was lost: nobody knows what it took, so what was held back for it counts. */
+/** An attempt was lost: nobody knows what it took. */
 export function chargeLost(tx: Transaction, runNo: number): void {
-  for (const state of rows(tx.connection, runNo)) {
-    const reserve = reserveOf(state);
-    if (reserve > 0) tx.count(runNo, state.kind, reserve);
-  }
+  for (const kind of budgetKinds(tx, runNo)) tx.count(runNo, `untold_${kind}`, 1);
+}
+
+/** The holder of a lost lease tells after all: what it says stands in place of what was assumed, once for each attempt. */
+export function chargeLate(tx: Transaction, keys: Keys, at: LatePlace, spend: AttemptSpend | undefined): void {
+  const { connection } = tx;
+  const key = [at.run_no, at.ordinal, at.attempt] as const;
+  const lost = connection.get(
+    "select 1 from attempt where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'stale'",
+    ...key,
+    at.lease_id,
+  );
+  const told = connection.get(
+    "select 1 from late_evidence where run_no = ? and ordinal = ? and attempt = ? and verb in ('complete', 'fail')",
+    ...key,
+  );
+  if (lost === undefined || told !== undefined) return;
+  for (const kind of budgetKinds(tx, at.run_no)) tx.count(at.run_no, `untold_${kind}`, -1);
+  if (spend !== undefined) charge(tx, keys, at.run_no, spend);
+}
+
+function budgetKinds({ connection }: Transaction, runNo: number): BudgetKind[] {
+  return connection
+    .all<{ kind: BudgetKind }>('select kind from budget where run_no = ?', runNo)
+    .map(({ kind }) => kind);
 }
 
 /** Records that a run stops before its plan is through; what is in flight may end, nothing else is begun. False when it cannot stop any more. */

@@ -3,7 +3,8 @@ import { lateHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Transaction } from './transaction.ts';
 
-interface LatePlace {
+/** The attempt that the late writer held. */
+export interface LatePlace {
   readonly run_no: number;
   readonly run_id: string;
   readonly ordinal: number;
