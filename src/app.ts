@@ -5,7 +5,7 @@ import { openPlugins } from './adapters/plugins.ts';
 import { openWebhookSender } from './adapters/webhooks/sender.ts';
 import { openArtifactFolder } from './artifacts/folder.ts';
 import { findPlaces, lookupIn, type Places } from './config.ts';
-import type { ArtifactStore } from './contract/artifact.ts';
+import type { ArtifactPlace } from './contract/artifact.ts';
 import type { Plugins } from './contract/ports.ts';
 import { ProctorError } from './contract/problem.ts';
 import type { RunRow } from './contract/store.ts';
@@ -21,7 +21,7 @@ import { openSqliteStore, type SqliteStore } from './store/sqlite/store.ts';
 export interface App extends AsyncDisposable {
   readonly places: Places;
   readonly store: SqliteStore;
-  readonly artifacts: ArtifactStore;
+  readonly artifacts: ArtifactPlace;
   readonly plugins: Plugins;
   readonly clock: Clock;
   /** Sends webhooks, with this process' secrets. */
@@ -47,12 +47,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   // Arguments, answers and whole outputs are kept in it: nobody else on the machine is to read them.
   await mkdir(path.dirname(places.store), { recursive: true, mode: 0o700 });
   const store = openSqliteStore({ path: places.store });
+  const artifacts = openArtifactFolder(places.artifacts);
   const secrets = new Secrets(lookupIn(options.environment));
   const webhooks = openWebhookSender({ clock: systemClock, resolve: (text) => secrets.resolve(text) });
   return {
     places,
     store,
-    artifacts: openArtifactFolder(places.artifacts),
+    artifacts,
     plugins: createPlugins(options),
     clock: systemClock,
     webhooks,
@@ -60,6 +61,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     principal: `human:${userName()}`,
     [Symbol.asyncDispose]: async () => {
       await webhooks.close();
+      artifacts[Symbol.dispose]();
       await store.close();
     },
   };

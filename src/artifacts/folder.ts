@@ -1,20 +1,26 @@
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { ArtifactStore } from '../contract/artifact.ts';
+import type { ArtifactPlace } from '../contract/artifact.ts';
 import { ProctorError } from '../contract/problem.ts';
 import { digestBytes } from '../lib/canonical-json.ts';
 import { randomText } from '../lib/id.ts';
 
 /** Artifacts in a folder: `ab/cdef…`, written aside, flushed and renamed, so that a name never leads to half a body. */
-export function openArtifactFolder(folder: string): ArtifactStore {
+export function openArtifactFolder(folder: string): ArtifactPlace {
   const pathOf = (digest: string) => path.join(folder, digest.slice(0, 2), digest.slice(2));
+  const held = new HeldFolder(folder);
   return {
     location: folder,
     put: async (bytes) => {
       const digest = digestBytes(bytes);
+      await held.make();
       await write(pathOf(digest), bytes, digest);
       return digest;
     },
+    has: async (digest) => (await stat(pathOf(digest)).catch(() => null))?.isFile() ?? false,
+    confirm: () => held.confirm(),
+    [Symbol.dispose]: () => held[Symbol.dispose](),
     get: async (digest) => {
       if (!/^[0-9a-f]{64}$/.test(digest))
         throw new ProctorError('artifact_missing', `\`${digest}\` is not an artifact's digest`);
@@ -35,6 +41,54 @@ export function openArtifactFolder(folder: string): ArtifactStore {
       return bytes;
     },
   };
+}
+
+/**
+ * The folder that this process found or made, held open so that its inode is not given to another: one that was removed is not made anew,
+ * because what was kept in it is lost.
+ */
+class HeldFolder implements Disposable {
+  readonly #path: string;
+  #descriptor: number | null = null;
+
+  constructor(folder: string) {
+    this.#path = folder;
+    this.#hold();
+  }
+
+  /** Makes the folder unless it was there before. */
+  async make(): Promise<void> {
+    if (this.#descriptor !== null) return await this.confirm();
+    await mkdir(this.#path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+      throw writeError(error, this.#path);
+    });
+    this.#hold();
+  }
+
+  async confirm(): Promise<void> {
+    if (this.#descriptor === null) return; // nothing was put into it, or found there
+    const held = fstatSync(this.#descriptor, { bigint: true });
+    const found = await stat(this.#path, { bigint: true }).catch(() => null); // gone, or out of reach
+    if (found?.ino === held.ino && found.dev === held.dev) return;
+    const what = found === null ? 'was removed or renamed' : 'was replaced by another folder';
+    throw new ProctorError(
+      'store_lost',
+      `the artifact folder \`${this.#path}\` ${what} while it was in use, so no verdict is told: its evidence is not kept. Put the folder back, if it was moved, and \`proctor resume\` the run; else restore a backup or run again`,
+    );
+  }
+
+  #hold(): void {
+    try {
+      this.#descriptor ??= openSync(this.#path, 'r');
+    } catch {
+      // Not there yet, or closed to this user, which what is read or put says in its way.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    this.#descriptor = null;
+  }
 }
 
 async function write(target: string, bytes: Uint8Array | string, digest: string): Promise<void> {

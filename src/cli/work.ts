@@ -60,6 +60,9 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     show.catch(() => undefined); // awaited below; until then its failure is not an unhandled one
     try {
       await worker.run();
+    } catch (error) {
+      workers.signal('SIGTERM'); // what ends this process for a reason is not waited out by the others
+      throw error;
     } finally {
       shown.abort(new Error('the run ended'));
       await show;
@@ -80,6 +83,10 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
 export async function printRun({ output }: CommandContext, app: App, runId: string): Promise<number> {
   const run = await findRun(app.store, runId);
   const document = await describeRun(app.store, run);
+  if (run.finished_at !== null) {
+    await app.store.confirm(run.run_id);
+    await app.artifacts.confirm();
+  }
   output.result(document, output.json ? '' : await runReport(app, run, document, output));
   return exitCodeOf(run);
 }

@@ -6,3 +6,11 @@ export interface ArtifactStore {
   /** Reads and verifies; `artifact_missing` or `artifact_corrupt` when it is not what its name says. */
   get(digest: string): Promise<Buffer>;
 }
+
+/** An artifact store at its place for as long as a process works. */
+export interface ArtifactPlace extends ArtifactStore, Disposable {
+  /** Rejects with `store_lost` once the place is gone or is another one than before. */
+  confirm(): Promise<void>;
+  /** True when the artifact is there; its bytes are not read. */
+  has(digest: string): Promise<boolean>;
+}

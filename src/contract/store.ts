@@ -148,5 +148,10 @@ export interface Store extends RunReaders, ToolStore {
   invariants(): Promise<InvariantViolation[]>;
   /** A consistent copy of the store into a new file. */
   backup(path: string): Promise<void>;
+  /**
+   * Rejects with `store_lost` unless the store is still where it was opened and whoever opens it there finds the run as it ended. Every other
+   * verb rejects so, too, once the store was removed, renamed or replaced.
+   */
+  confirm(runId: string): Promise<void>;
   close(): Promise<void>;
 }

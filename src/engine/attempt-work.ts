@@ -1,4 +1,4 @@
-import type { ArtifactStore } from '../contract/artifact.ts';
+import type { ArtifactPlace } from '../contract/artifact.ts';
 import type { ToolDoors } from '../contract/gateway-profile.ts';
 import type { Plugins } from '../contract/ports.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
@@ -10,7 +10,7 @@ import type { RunContext } from './run-context.ts';
 /** What an attempt works with. */
 export interface AttemptDeps {
   readonly store: Store;
-  readonly artifacts: ArtifactStore;
+  readonly artifacts: ArtifactPlace;
   readonly plugins: Plugins;
   readonly clock: Clock;
   /** Doors to the gateway, for runs whose agent has gated tools. */

@@ -69,7 +69,10 @@ export async function executeAttempt(
 
 /** A store or artifact folder that cannot be written is not an attempt's failure: the worker stops, the run stays resumable. */
 function stopsTheRun(error: unknown): boolean {
-  return ProctorError.is(error) && ['store_full', 'store_failed', 'store_busy', 'store_altered'].includes(error.code);
+  return (
+    ProctorError.is(error) &&
+    ['store_full', 'store_failed', 'store_busy', 'store_lost', 'store_altered'].includes(error.code)
+  );
 }
 
 /** The attempt's ending when its run is cancelled while it is held. */

@@ -64,7 +64,7 @@ async function attempt(deps: PublisherDeps, delivery: ClaimedDelivery, signal: A
       throw new ProctorError('store_altered', `the profile of ${run.run_id} has no webhook \`${delivery.endpoint}\``);
     return await deps.webhooks.send(webhook, await messageOf(deps, delivery, run), signal);
   } catch (error) {
-    if (!ProctorError.is(error) || error.code === 'store_failed' || error.code === 'store_busy') throw error;
+    if (!ProctorError.is(error) || ['store_failed', 'store_busy', 'store_lost'].includes(error.code)) throw error;
     return { type: 'no_response', message: error.message }; // a secret that is not set here, a URL that is none
   }
 }

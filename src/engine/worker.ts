@@ -267,12 +267,15 @@ export class Worker {
       try {
         const fences = [...this.#held.values()].map(({ claim }) => claim);
         const answer = await this.#deps.store.heartbeat(this.session_id, lease_ms, fences);
+        await this.#deps.artifacts.confirm();
         for (const fence of answer.lost) this.#abort(fence, new LeaseLost());
         for (const runId of answer.cancelled_runs) this.#cancel(runId);
         beat = asked;
       } catch (error) {
-        // The store is out of reach: what is held may be taken once the lease has passed, so stop working on it then.
-        if (this.#deps.clock.monotonic() - beat > lease_ms) this.#fail(error);
+        // The store is out of reach: what is held may be taken once the lease has passed, so stop working on it then. One that is lost
+        // does not come back.
+        const lost = ProctorError.is(error) && error.code === 'store_lost';
+        if (lost || this.#deps.clock.monotonic() - beat > lease_ms) this.#fail(error);
       }
     }
   }

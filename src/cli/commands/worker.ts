@@ -19,7 +19,7 @@ const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over
 
 /** `proctor worker`: works on the runs of this store until it is stopped, or until the runs it was given have ended. */
 export const worker: Command<WorkerCommandOptions> = async (context, options) => {
-  await using app = await context.openApp();
+  await using app = await context.openApp({ existing: options.run !== undefined });
   const { output } = context;
   const run_ids =
     options.run === undefined

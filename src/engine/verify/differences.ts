@@ -12,7 +12,7 @@ export interface Difference {
 }
 
 const MOST = 1000;
-const TROUBLE: readonly ErrorCode[] = ['store_busy', 'store_failed', 'store_full'];
+const TROUBLE: readonly ErrorCode[] = ['store_busy', 'store_failed', 'store_full', 'store_lost'];
 
 /** Differences in the order found, counted to the end and kept up to a bound. */
 export class Differences {

@@ -18,6 +18,7 @@ import * as readers from './readers.ts';
 import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import * as sessions from './sessions.ts';
+import { StoreFile } from './store-file.ts';
 import { toolStore } from './tool-store.ts';
 import { Writer, type WriterStatistics } from './writer.ts';
 
@@ -42,6 +43,7 @@ const OPEN_LIMIT_MS = 10_000;
 const ALL_PAGES = 0x7fff_ffff; // in one step: between steps a write would make the copy start again
 const SHARED_WITHIN_MS = 30_000; // another session seen so recently may be writing now
 const SHARED_CACHE_MS = 250;
+const CONFIRMED_MS = 250; // a reader need not look at the file each time
 
 /** Opens the file, migrates it and answers the store. */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
@@ -49,14 +51,20 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const db = openConfigured(path, clock);
   const connection = new Connection(db, options.alter);
   const keys = new Keys(connection);
+  const file = new StoreFile(path);
   const writer = new Writer(connection, {
     clock,
     location: path,
     busy_limit_ms: BUSY_LIMIT_MS,
     rolled_back: () => keys.forget(),
     shared: sharedBy(connection, clock),
+    committed: () => file.confirm(),
   });
-  const read = <T>(query: () => T): Promise<T> => readPatiently(query, path, clock);
+  const confirmed = nowAndThen(() => file.confirm());
+  const read = async <T>(query: () => T): Promise<T> => {
+    confirmed();
+    return await readPatiently(query, path, clock);
+  };
   return {
     location: path,
     statistics: writer.statistics,
@@ -119,10 +127,22 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         if (source !== db) source.close();
       }
     },
+    confirm: (runId) => read(() => file.confirmRun(runId, readers.run(connection, runId)?.evidence_root ?? null)),
     close: async () => {
       await writer.close();
       if (db.isOpen) db.close();
     },
+  };
+}
+
+/** The check, a few times a second at most. */
+function nowAndThen(check: () => void): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now - last < CONFIRMED_MS) return;
+    check();
+    last = now;
   };
 }
 

@@ -31,6 +31,8 @@ export interface WriterOptions {
   readonly shared: () => boolean;
   /** A transaction was rolled back: what was read in it may never have been. */
   readonly rolled_back: () => void;
+  /** A transaction was committed: throws when nobody will find it, because the file is not there any more. */
+  readonly committed: () => void;
 }
 
 /** What the writer has seen, for `doctor` and the benchmarks. */
@@ -156,13 +158,24 @@ export class Writer {
     }
     this.statistics.commits += 1;
     this.statistics.jobs += results.length;
-    results.forEach((result, index) => {
-      jobs[index]?.resolve(result as never);
-    });
+    this.#settle(jobs, results);
     // A process that locks again at once starves the others, who can only poll: leave the file free for about as long as it was held.
     if (this.#options.shared())
       await this.#options.clock.sleep(1 + (performance.now() - started) * (0.5 + Math.random()));
     return results.length;
+  }
+
+  /** Answers the jobs whose results were committed, if they were committed to where they will be looked for. */
+  #settle(jobs: readonly Job[], results: readonly unknown[]): void {
+    try {
+      this.#options.committed();
+    } catch (error) {
+      for (const job of jobs.slice(0, results.length)) job.reject(error);
+      return;
+    }
+    results.forEach((result, index) => {
+      jobs[index]?.resolve(result as never);
+    });
   }
 
   async #begin(): Promise<void> {
