@@ -11,6 +11,8 @@ export interface CodeDigest {
 /** The frozen snapshot of a run: everything that a verdict depends on besides the evidence. Hashed; never changed. */
 export interface Snapshot {
   readonly format: 'proctor/snapshot/1';
+  /** How the run is computed from its evidence (`core/method.ts`); absent in runs of method 1. */
+  readonly method?: 1 | 2;
   readonly profile: Profile;
   readonly dataset: {
     readonly dataset_id: string;

@@ -38,7 +38,7 @@ export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 export type AttemptEnd = Exclude<AttemptStatus, 'pending' | 'running' | 'suspended'>;
 
 /** Whose fault a failure was (CONTRACTS, closed table); null when nothing failed. */
-export const FAULTS = ['infrastructure', 'agent', 'grader', 'policy', 'cancelled'] as const;
+export const FAULTS = ['infrastructure', 'configuration', 'agent', 'grader', 'policy', 'cancelled'] as const;
 export type Fault = (typeof FAULTS)[number];
 
 /** States of an outbox delivery. */

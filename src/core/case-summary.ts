@@ -20,14 +20,21 @@ export interface ContentOutcome extends Outcome {
   readonly case_content: string;
 }
 
-const OUTSIDE: ReadonlySet<Fault | null> = new Set<Fault | null>(['infrastructure', 'grader', 'cancelled']);
+const OUTSIDE: ReadonlySet<Fault | null> = new Set<Fault | null>([
+  'infrastructure',
+  'configuration',
+  'grader',
+  'cancelled',
+]);
 
 /** Reduces outcomes in (case_id, repeat) order to one summary a case, handed on as soon as its last repeat was seen. */
 export class CaseSummaries {
+  readonly #summarize: (rows: readonly ContentOutcome[]) => CaseSummary;
   readonly #take: (summary: CaseSummary) => void;
   #rows: ContentOutcome[] = [];
 
-  constructor(take: (summary: CaseSummary) => void) {
+  constructor(summarized: (rows: readonly ContentOutcome[]) => CaseSummary, take: (summary: CaseSummary) => void) {
+    this.#summarize = summarized;
     this.#take = take;
   }
 
@@ -39,7 +46,7 @@ export class CaseSummaries {
   /** Hands on the last case; call once, after the last outcome. */
   end(): void {
     if (this.#rows.length === 0) return;
-    this.#take(summarize(this.#rows));
+    this.#take(this.#summarize(this.#rows));
     this.#rows = [];
   }
 }

@@ -5,7 +5,7 @@ import { type BackoffPolicy, backoffMs } from './backoff.ts';
 
 /** A failed attempt: whose fault, whether time ran out, and what the other side asked to wait. */
 export interface Failure {
-  readonly fault: Extract<Fault, 'infrastructure' | 'agent' | 'grader'>;
+  readonly fault: Extract<Fault, 'infrastructure' | 'configuration' | 'agent' | 'grader'>;
   readonly timed_out: boolean;
   readonly retry_after_ms: number | null;
 }
@@ -21,7 +21,7 @@ export const MAX_LEASE_LOSSES = 5;
 /** What an execution waits for after a lost lease: not long after the first, which is mostly a worker that was stopped. */
 export const LEASE_LOSS_BACKOFF: BackoffPolicy = { base_ms: 250, cap_ms: 30_000 };
 
-/** What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request. */
+/** What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request, and a wrong configuration never. */
 export function decide(
   failure: Failure,
   before: FailureCounts,
@@ -30,7 +30,7 @@ export function decide(
 ): Decision {
   const attempt_status: AttemptEnd =
     failure.fault === 'grader' ? 'failed_evaluation' : failure.timed_out ? 'timed_out' : 'failed_agent_call';
-  const failures = before[failure.fault] + 1;
+  const failures = failure.fault === 'configuration' ? 1 : before[failure.fault] + 1;
   if (failures <= budget(failure.fault, profile)) {
     return {
       type: 'retry',
@@ -44,5 +44,6 @@ export function decide(
 function budget(fault: Failure['fault'], { retry, defaults }: Pick<Profile, 'retry' | 'defaults'>): number {
   if (fault === 'infrastructure') return retry.infrastructure;
   if (fault === 'grader') return retry.grader;
+  if (fault === 'configuration') return 0;
   return retry.agent_errors ? defaults.max_attempts - 1 : 0;
 }

@@ -18,7 +18,12 @@ export interface CaseValues {
   readonly clusters: (string | null)[];
 }
 
-const OUTSIDE: ReadonlySet<Fault | null> = new Set<Fault | null>(['infrastructure', 'grader', 'cancelled']);
+const OUTSIDE: ReadonlySet<Fault | null> = new Set<Fault | null>([
+  'infrastructure',
+  'configuration',
+  'grader',
+  'cancelled',
+]);
 
 /**
  * Adds up outcomes in the order (case_id, repeat), which fixes every sum to the last bit. Holds one number a case and metric
@@ -26,7 +31,14 @@ const OUTSIDE: ReadonlySet<Fault | null> = new Set<Fault | null>(['infrastructur
  */
 export class Tally {
   readonly counts = { total: 0, completed: 0, failed: 0, timed_out: 0, cancelled: 0 };
-  readonly faults: Record<Fault, number> = { infrastructure: 0, agent: 0, grader: 0, policy: 0, cancelled: 0 };
+  readonly faults: Record<Fault, number> = {
+    infrastructure: 0,
+    configuration: 0,
+    agent: 0,
+    grader: 0,
+    policy: 0,
+    cancelled: 0,
+  };
   passed = 0;
   graded = 0;
   cases = 0;

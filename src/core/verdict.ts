@@ -29,7 +29,8 @@ export interface Verdict {
     readonly timed_out: number;
     readonly cancelled: number;
   };
-  readonly faults: Readonly<Record<Fault, number>>;
+  /** Without `configuration` in verdicts of method 1. */
+  readonly faults: Readonly<Record<Exclude<Fault, 'configuration'>, number>> & { readonly configuration?: number };
   /** Executions in the denominator: all without infrastructure, grader and cancelled. */
   readonly graded: number;
   readonly passed: number;
@@ -133,7 +134,7 @@ export class VerdictBuilder {
   ): [Verdict['gate_status'], string] {
     const { gate } = this.#profile;
     const { counts, faults, graded, passed, cases } = this.#tally;
-    const broken = faults.infrastructure + faults.grader;
+    const broken = faults.infrastructure + faults.configuration + faults.grader;
     if (counts.total === 0) return ['inconclusive', 'the run has no executions'];
     if (counts.cancelled > 0)
       return [
@@ -143,7 +144,7 @@ export class VerdictBuilder {
     if (broken / counts.total > gate.max_infra_rate) {
       return [
         'inconclusive',
-        `${broken} of ${counts.total} executions ended by infrastructure or grader faults, above max_infra_rate ${gate.max_infra_rate}`,
+        `${broken} of ${counts.total} executions ended by infrastructure, configuration or grader faults, above max_infra_rate ${gate.max_infra_rate}`,
       ];
     }
     if (graded === 0) return ['inconclusive', 'no execution was graded'];
@@ -179,7 +180,8 @@ export class VerdictBuilder {
     const { passed, graded, counts, faults } = this.#tally;
     if (metric === 'pass_rate') return ratio(passed, graded);
     if (metric === 'pass_rate_strict') return ratio(passed, counts.total);
-    if (metric === 'infra_rate') return ratio(faults.infrastructure + faults.grader, counts.total);
+    if (metric === 'infra_rate')
+      return ratio(faults.infrastructure + faults.configuration + faults.grader, counts.total);
     return this.#tally.mean(k === null ? metric : `${metric}/${k}`);
   }
 

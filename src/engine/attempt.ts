@@ -1,7 +1,7 @@
 import { type AgentFailure, agentFailure } from '../contract/agent.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { AttemptSpend, Claim, Completion, EvidenceRow, Fence, RetryLater } from '../contract/store.ts';
-import { type Aggregate, aggregate, failedAggregate } from '../core/aggregate.ts';
+import type { Aggregate } from '../core/aggregate.ts';
 import { overLimit, untoldBudget } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
@@ -110,7 +110,7 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
   work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');
-  const score = aggregate(context.group(item.group), profile.defaults, results);
+  const score = context.method.aggregate(context.group(item.group), profile.defaults, results);
   if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed))
     rows[0] = evidence.withoutEnvelope(envelope, latency_ms);
   for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
@@ -160,7 +160,8 @@ function failedForGood(work: AttemptWork, failure: AgentFailure): Ending {
 
 function failedBy(work: AttemptWork, failure: AgentFailure, decision: Decision, spend?: AttemptSpend): Ending {
   const { fault, code } = failure;
-  const aggregated = fault === 'agent' ? failedAggregate(work.context.group(work.item.group)) : null;
+  const aggregated =
+    fault === 'agent' ? work.context.method.failedAggregate(work.context.group(work.item.group)) : null;
   return ending(work.claim, decision, fault, code, [work.evidence.failure(failure)], aggregated, spend);
 }
 

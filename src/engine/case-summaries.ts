@@ -1,7 +1,7 @@
 import type { Fault, TerminalStatus } from '../contract/state.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
-import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
+import { CaseSummaries, type CaseSummary, type ContentOutcome, summarize } from '../core/case-summary.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { allExecutions } from './all-executions.ts';
 
@@ -35,7 +35,7 @@ export async function* caseSummaries(
   const corrected = new Map((await store.corrections(run.run_id)).map((row) => [row.ordinal, row.aggregate]));
   let found: PlacedSummary[] = [];
   let ordinal = 0;
-  const summaries = new CaseSummaries((summary) => found.push({ summary, ordinal }));
+  const summaries = new CaseSummaries(summarize, (summary) => found.push({ summary, ordinal }));
   for await (const page of allExecutions(store, run.run_id)) {
     for (const row of page) {
       if (row.hash === null || row.ordinal >= stop) continue;

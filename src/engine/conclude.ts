@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactStore } from '../contract/artifact.ts';
-import type { Profile } from '../contract/profile.ts';
 import type { Snapshot } from '../contract/snapshot.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
-import { ComparisonBuilder, type ComparisonPolicy } from '../core/comparison.ts';
+import type { ComparisonPolicy } from '../core/comparison.ts';
 import { MerkleTree } from '../core/merkle.ts';
-import { comparisonPolicy, type Verdict, VerdictBuilder, type VerdictParts } from '../core/verdict.ts';
+import { type Method, methodOf } from '../core/method.ts';
+import { comparisonPolicy, type Verdict, type VerdictParts } from '../core/verdict.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { allExecutions } from './all-executions.ts';
 import { baselineSummaries } from './baseline.ts';
@@ -22,12 +22,12 @@ export interface Conclusion {
 
 /** Concludes a run from its ended rows in (case_id, repeat) order; the same rows give the same bytes in any process. */
 export class Concluder {
-  readonly #verdict: VerdictBuilder;
+  readonly #verdict: ReturnType<Method['verdict']>;
   readonly #tree = new MerkleTree();
   readonly #content = createHash('sha256');
 
-  constructor(profile: Profile, snapshotDigest: string) {
-    this.#verdict = new VerdictBuilder(profile, snapshotDigest);
+  constructor(snapshot: Snapshot, snapshotDigest: string) {
+    this.#verdict = methodOf(snapshot).verdict(snapshot.profile, snapshotDigest);
     this.#content.update(`proctor/content/1\n${snapshotDigest}\n`);
   }
 
@@ -61,7 +61,7 @@ export async function concludeRun(
   seen: (row: ExecutionRow) => void = () => undefined,
   corrected: ReadonlyMap<number, string> = new Map(),
 ): Promise<Conclusion> {
-  const concluder = new Concluder(snapshot.profile, run.snapshot_digest);
+  const concluder = new Concluder(snapshot, run.snapshot_digest);
   const baseline = baselineOf(deps.artifacts, snapshot, run.snapshot_digest);
   const decision = await decisionOf(deps.store, run.run_id, snapshot);
   const { repeats } = snapshot.profile;
@@ -89,9 +89,10 @@ function baselineOf(artifacts: ArtifactStore, snapshot: Snapshot, snapshotDigest
   const policy: ComparisonPolicy | null = comparisonPolicy(snapshot.profile);
   if (policy === null || snapshot.baseline === undefined) return null;
   const { content_digest, summaries } = snapshot.baseline;
-  const comparison = new ComparisonBuilder(policy, `${snapshotDigest}/${content_digest}`);
+  const method = methodOf(snapshot);
+  const comparison = method.comparison(policy, `${snapshotDigest}/${content_digest}`);
   let ended: { summary: CaseSummary }[] = [];
-  const cases = new CaseSummaries((summary) => ended.push({ summary }));
+  const cases = new CaseSummaries(method.summarize, (summary) => ended.push({ summary }));
   const pairing = new CasePairing<{ summary: CaseSummary }>(
     baselineSummaries(artifacts, summaries),
     ({ baseline, candidate }) => void comparison.add(baseline, candidate?.summary ?? null),

@@ -3,7 +3,7 @@ import type { EvaluatorResult } from '../contract/evaluator.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import type { CorrectionRow, ExecutionRow, RunReaders, RunRow, Store } from '../contract/store.ts';
-import { aggregate } from '../core/aggregate.ts';
+import { methodOf } from '../core/method.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { comparable } from './baseline.ts';
@@ -114,10 +114,11 @@ export async function resultsOf(
 }
 
 /** The aggregate of an execution from its results, by the frozen profile. */
-export function aggregated({ profile }: Snapshot, item: PlannedCase, results: readonly EvaluatorResult[]) {
+export function aggregated(snapshot: Snapshot, item: PlannedCase, results: readonly EvaluatorResult[]) {
+  const { profile } = snapshot;
   const group = profile.case_groups[item.group];
   if (group === undefined) throw new ProctorError('store_altered', `the profile has no case group ${item.group}`);
-  return aggregate(group, profile.defaults, results);
+  return methodOf(snapshot).aggregate(group, profile.defaults, results);
 }
 
 async function executionOf(store: RunReaders, run: RunRow, { case_id, repeat }: Correction): Promise<ExecutionRow> {

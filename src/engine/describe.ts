@@ -56,7 +56,7 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
       waiting,
       left_out,
     },
-    faults: verdict === null ? null : { ...verdict.faults },
+    faults: verdict === null ? null : { configuration: 0, ...verdict.faults },
     graded: verdict?.graded ?? null,
     passed: verdict?.passed ?? progress.passed,
     pass_rate: verdict?.pass_rate ?? null,

@@ -6,6 +6,7 @@ import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.t
 import type { Profile, Select } from '../contract/profile.ts';
 import type { FrozenBaseline, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import { groupOf } from '../core/group.ts';
+import { CURRENT_METHOD } from '../core/method.ts';
 import { turnsOf } from '../core/session.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { KeySet } from '../lib/key-set.ts';
@@ -67,10 +68,11 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
 }
 
 /** The plan of what is frozen: the snapshot with its digest. */
-export function frozenPlan(frozen: Omit<Snapshot, 'format' | 'evaluators'>): Plan {
+export function frozenPlan(frozen: Omit<Snapshot, 'format' | 'method' | 'evaluators'>): Plan {
   const { profile, dataset } = frozen;
   const snapshot: Snapshot = {
     format: 'proctor/snapshot/1',
+    method: CURRENT_METHOD,
     ...frozen,
     profile: { ...profile, dataset: null },
     evaluators: profile.case_groups.flatMap((group) =>

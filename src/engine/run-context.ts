@@ -6,6 +6,7 @@ import { ProctorError } from '../contract/problem.ts';
 import type { CaseGroup, EvaluatorReference, Profile } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import type { RunReaders, RunRow, Store } from '../contract/store.ts';
+import { type Method, methodOf } from '../core/method.ts';
 import { digest } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Lru } from '../lib/lru.ts';
@@ -111,6 +112,7 @@ export class RunContext implements AsyncDisposable {
   /** Most executions of the run at once, over all workers. */
   readonly concurrency: number;
   readonly snapshot: Snapshot;
+  readonly method: Method;
   readonly cases: PlanCases;
   /** Null when answers are graded anew: nobody is asked. */
   readonly agent: Agent | null;
@@ -131,6 +133,7 @@ export class RunContext implements AsyncDisposable {
     this.run_id = run.run_id;
     this.concurrency = run.concurrency;
     this.snapshot = snapshot;
+    this.method = methodOf(snapshot);
     this.cases = cases;
     this.agent = agent;
     this.recorded = recorded;

@@ -1,21 +1,25 @@
 import type { Snapshot } from '../contract/snapshot.ts';
 import type { ExecutionRow, RunReaders, RunRow, Store } from '../contract/store.ts';
 import { allowance } from '../core/budget.ts';
-import { type CaseSummary, summarize } from '../core/case-summary.ts';
-import { EarlyStop, type StopDecision } from '../core/early-stop.ts';
+import type { CaseSummary } from '../core/case-summary.ts';
+import type { StopDecision } from '../core/early-stop.ts';
+import { type Method, methodOf } from '../core/method.ts';
 import { outcomeOf } from './case-summaries.ts';
 
 const PAGE = 1_000;
 
 /** Where a run's gate is decided by the completed prefix of its plan, looked for further each time it is asked. */
 export class StopSearch {
-  readonly #stop: EarlyStop;
+  readonly #method: Method;
+  readonly #stop: ReturnType<Method['earlyStop']>;
   readonly #repeats: number;
   readonly #cases: number;
   #next = 0; // the first case that has not been seen whole
 
-  constructor({ profile, dataset }: Snapshot) {
-    this.#stop = new EarlyStop(profile);
+  constructor(snapshot: Snapshot) {
+    const { profile, dataset } = snapshot;
+    this.#method = methodOf(snapshot);
+    this.#stop = this.#method.earlyStop(profile);
     this.#repeats = profile.repeats;
     this.#cases = dataset.cases;
   }
@@ -29,7 +33,7 @@ export class StopSearch {
       const ordinals = Array.from({ length: count * this.#repeats }, (_, index) => from + index);
       const rows = await store.executionsAt(runId, ordinals);
       for (let at = 0; at < count; at += 1) {
-        const summary = caseOf(rows.slice(at * this.#repeats, (at + 1) * this.#repeats), this.#repeats);
+        const summary = this.#caseOf(rows.slice(at * this.#repeats, (at + 1) * this.#repeats));
         if (summary === null) return null;
         this.#next += 1;
         if (this.#stop.add(summary) !== null) break;
@@ -37,12 +41,12 @@ export class StopSearch {
     }
     return this.#stop.decision;
   }
-}
 
-/** The case of the rows, or null unless every repeat has ended by itself. */
-function caseOf(rows: readonly ExecutionRow[], repeats: number): CaseSummary | null {
-  if (rows.length < repeats || rows.some((row) => row.hash === null || row.status === 'cancelled')) return null;
-  return summarize(rows.map(outcomeOf));
+  /** The case of the rows, or null unless every repeat has ended by itself. */
+  #caseOf(rows: readonly ExecutionRow[]): CaseSummary | null {
+    if (rows.length < this.#repeats || rows.some((row) => row.hash === null || row.status === 'cancelled')) return null;
+    return this.#method.summarize(rows.map(outcomeOf));
+  }
 }
 
 /** The decision of a run whose evidence is there: a pure function of its prefix. */

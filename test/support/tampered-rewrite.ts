@@ -127,7 +127,7 @@ from result r where run_no = ?`,
   }
 
   verdict(): void {
-    const concluder = new Concluder(this.#snapshot().profile, this.#run.snapshot_digest);
+    const concluder = new Concluder(this.#snapshot(), this.#run.snapshot_digest);
     const rows = this.#rows<ExecutionRow>(
       'select x.case_id, x.repeat, x.cluster, r.* from execution x join result r using (run_no, ordinal) where run_no = ? order by case_id, repeat',
     );

@@ -65,7 +65,7 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
 function markOf({ aggregate, fault }: ExecutionDocument): ListRow[2] {
   if (aggregate?.passed) return 'p';
   if (fault === 'cancelled') return 'c';
-  return fault === 'infrastructure' || fault === 'grader' ? 'e' : 'f';
+  return fault === 'infrastructure' || fault === 'configuration' || fault === 'grader' ? 'e' : 'f';
 }
 
 function head(run: RunDocument): string {

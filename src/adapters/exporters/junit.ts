@@ -73,7 +73,7 @@ ${lines.join('')}    </properties>
 function elementOf({ status, fault, aggregate }: ExecutionDocument): 'passed' | 'failure' | 'error' | 'skipped' {
   if (aggregate?.passed) return 'passed';
   if (!['completed', 'failed', 'timed_out'].includes(status)) return 'skipped';
-  return fault === 'infrastructure' || fault === 'grader' ? 'error' : 'failure';
+  return fault === 'infrastructure' || fault === 'configuration' || fault === 'grader' ? 'error' : 'failure';
 }
 
 function testcase(run: RunDocument, execution: ExecutionDocument): string {

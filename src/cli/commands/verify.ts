@@ -68,6 +68,7 @@ export function text(found: Verification, output: Output): string {
     found.revision > 0
       ? `\n  ${counted(found.revision, 'correction')} by hand: the verdict that counts is that of revision ${found.revision}\n  revision root ${found.revision_root ?? 'none'}`
       : '';
+  const older = found.method === 1 ? '\n  computed by method 1, which older versions of Proctor used' : '';
   const root =
     found.evidence_root === null
       ? `\n  the run is ${found.status}: there is no verdict to check yet`
@@ -75,7 +76,7 @@ export function text(found: Verification, output: Output): string {
   if (found.ok && found.evidence_root === null)
     return `${output.style('bold', output.style('yellow', ' NO VERDICT YET '))} ${what}: every hash recomputes so far${root}${left}`;
   if (found.ok)
-    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${left}${revised}${expectedText(found, output)}`;
+    return `${output.style('bold', output.style('green', ' VERIFIED '))} ${what}: every hash, score and the verdict recompute${root}${older}${left}${revised}${expectedText(found, output)}`;
   const lines = found.found.slice(0, MOST_SHOWN).map((item) => {
     const values =
       item.expected === null && item.found === null

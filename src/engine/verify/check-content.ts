@@ -1,7 +1,8 @@
 import type { CaseGroup, Profile } from '../../contract/profile.ts';
 import type { AttemptRow, ExecutionRow } from '../../contract/store.ts';
-import { type Aggregate, aggregate, failedAggregate } from '../../core/aggregate.ts';
+import type { Aggregate } from '../../core/aggregate.ts';
 import { envelopeContent, executionContent } from '../../core/evidence.ts';
+import type { Method } from '../../core/method.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Differences } from './differences.ts';
 import type { Bodies } from './read-bodies.ts';
@@ -10,6 +11,7 @@ interface Content {
   readonly row: ExecutionRow;
   readonly group: CaseGroup;
   readonly defaults: Profile['defaults'];
+  readonly method: Method;
   readonly bodies: Bodies;
 }
 
@@ -32,22 +34,26 @@ export function checkFailure(
   differences.same('attempt', at, 'the reason is that of its evidence', code, attempt.reason);
 }
 
-function checkUnanswered({ row, group }: Content, name: string, differences: Differences): void {
+function checkUnanswered({ row, group, method }: Content, name: string, differences: Differences): void {
   const { status, fault } = row;
-  const score = fault === 'agent' ? failedAggregate(group) : null;
+  const score = fault === 'agent' ? method.failedAggregate(group) : null;
   checkScore(row, score, name, differences);
   const content = executionContent({ status, fault, envelope: null, evaluator_results: [], aggregate: score });
   differences.same('result', name, 'content', content, row.content);
 }
 
-function checkCompleted({ row, group, defaults, bodies }: Content, name: string, differences: Differences): void {
+function checkCompleted(
+  { row, group, defaults, method, bodies }: Content,
+  name: string,
+  differences: Differences,
+): void {
   const { envelope, results } = bodies;
   if (envelope === null) {
     differences.add('evidence', name, 'a completed execution has no envelope');
     return;
   }
   checkEvaluators(group, bodies, name, differences);
-  const score = aggregate(group, defaults, results);
+  const score = method.aggregate(group, defaults, results);
   checkScore(row, score, name, differences);
   if (envelope.envelope === null) differences.notRecomputable += 1;
   const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);

@@ -1,6 +1,7 @@
-import type { Profile } from '../../contract/profile.ts';
+import type { Snapshot } from '../../contract/snapshot.ts';
 import type { AttemptRow, EvidenceRecord, ExecutionRow } from '../../contract/store.ts';
 import { attemptSeal, evidenceHash, resultHash } from '../../core/evidence.ts';
+import { methodOf } from '../../core/method.ts';
 import { checkContent, checkFailure } from './check-content.ts';
 import type { PlannedExecution } from './checked-plan.ts';
 import type { Differences } from './differences.ts';
@@ -11,7 +12,7 @@ import type { Told } from './told.ts';
 export interface ExecutionEvidence {
   readonly run_id: string;
   /** Null when the snapshot cannot be read. */
-  readonly profile: Profile | null;
+  readonly snapshot: Snapshot | null;
   readonly row: ExecutionRow;
   /** What the plan says of it; null when the plan cannot be read. */
   readonly planned: PlannedExecution | null;
@@ -121,10 +122,11 @@ function checkResult(input: ExecutionEvidence, seal: string, name: string, diffe
     const completed = last?.status === 'completed';
     differences.same('result', name, 'completed as its last attempt', completed, status === 'completed');
   }
-  const { profile, planned } = input;
+  const { snapshot, planned } = input;
+  const profile = snapshot?.profile;
   const group = planned === null ? undefined : profile?.case_groups[planned.case.group];
   const any = input.evidence.some((record) => record.attempt === attempt);
   const bodies = any ? input.bodies.get(attempt) : NO_BODIES;
-  if (!profile || !group || !bodies) return; // what is missing is named already
-  checkContent({ row, group, defaults: profile.defaults, bodies }, name, differences);
+  if (!snapshot || !profile || !group || !bodies) return; // what is missing is named already
+  checkContent({ row, group, defaults: profile.defaults, method: methodOf(snapshot), bodies }, name, differences);
 }

@@ -73,7 +73,7 @@ async function checkPage(
     if (row.hash !== null) checked.results += 1;
     const name = nameOf(row);
     const bodies = await readBodies(artifacts, own.evidence, name, differences);
-    const whole = { run_id, profile: snapshot?.profile ?? null, row, planned, ...own, bodies, told };
+    const whole = { run_id, snapshot, row, planned, ...own, bodies, told };
     await differences.step('evidence', name, () => checkExecution(whole, name, differences));
   }
   return executions.length;

@@ -4,6 +4,7 @@ import type { Snapshot } from '../../contract/snapshot.ts';
 import type { RunReaders, RunRow } from '../../contract/store.ts';
 import { budgetsOf } from '../../core/budget.ts';
 import { revisionRoots } from '../../core/evidence.ts';
+import { methodOf } from '../../core/method.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { readSnapshot } from '../run-context.ts';
 import { checkCorrections } from './check-corrections.ts';
@@ -34,6 +35,8 @@ export interface Verification {
   };
   /** Executions whose envelope persistence left out: their scores were checked, their content was taken as recorded. */
   readonly not_recomputable: number;
+  /** The method that computed the run (`core/method.ts`); null when the snapshot cannot be read. */
+  readonly method: number | null;
   readonly evidence_root: string | null;
   readonly content_digest: string | null;
   /** Corrections by hand that were checked too. */
@@ -124,6 +127,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     found: differences.list,
     checked: { executions, attempts, evidence, events, tool_runs },
     not_recomputable: differences.notRecomputable,
+    method: snapshot === null ? null : methodOf(snapshot).version,
     evidence_root,
     content_digest,
     revision: told.corrections.size,
@@ -139,6 +143,7 @@ async function snapshotOf(store: RunReaders, run: RunRow, differences: Differenc
     const stored = await store.snapshot(snapshot_digest);
     differences.same('snapshot', snapshot_digest, 'body', canonicalJson(snapshot), stored);
     const { dataset, profile } = snapshot;
+    methodOf(snapshot); // one that this Proctor does not know ends the check here
     differences.same('run', run_id, 'plan_digest', dataset.plan_digest, run.plan_digest);
     differences.same('run', run_id, 'cases', dataset.cases, run.cases);
     differences.same('run', run_id, 'repeats', profile.repeats, run.repeats);

@@ -10,6 +10,7 @@ const MIGRATIONS: readonly { readonly version: number; readonly name: string }[]
   { version: 1, name: '0001-init' },
   { version: 2, name: '0002-verdicts' },
   { version: 3, name: '0003-gateway' },
+  { version: 4, name: '0004-promises' },
 ];
 
 /** The newest schema that this Proctor knows. */

@@ -205,7 +205,7 @@ create table result (
   ordinal integer not null,
   attempt integer not null,
   status text not null check (status in ('completed', 'failed', 'timed_out', 'cancelled')),
-  fault text check (fault in ('infrastructure', 'agent', 'grader', 'policy', 'cancelled')),
+  fault text check (fault in ('infrastructure', 'configuration', 'agent', 'grader', 'policy', 'cancelled')),
   passed integer not null check (passed in (0, 1)),
   aggregate text,
   content text not null,

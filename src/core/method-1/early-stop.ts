@@ -1,0 +1,92 @@
+import type { GateCondition, Profile } from '../../contract/profile.ts';
+import type { CaseSummary } from '../case-summary.ts';
+import type { StopDecision } from '../early-stop.ts';
+import { MixtureSequence } from '../statistics/index.ts';
+
+interface Watched {
+  readonly condition: GateCondition;
+  readonly sequence: MixtureSequence;
+}
+
+/**
+ * Early stop by the completed prefix in plan order (CONTRACTS): the run may stop as soon as one condition of the gate is beyond its bound
+ * on the wrong side, or all of them on the right side, by the beta-binomial mixture's always-valid interval. With m conditions each is held
+ * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before
+ * `gate.min_cases` graded cases, nor while more than `gate.max_infra_rate` of the prefix is broken.
+ */
+export class EarlyStop {
+  readonly #watched: readonly Watched[];
+  readonly #least: number;
+  readonly #repeats: number;
+  readonly #mostBroken: number;
+  /** The pass rate at the usual confidence, for showing. */
+  readonly #rate = new MixtureSequence(0.95);
+  #cases = 0;
+  #graded = 0;
+  #broken = 0;
+  #decision: StopDecision | null = null;
+
+  constructor({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>) {
+    this.#repeats = repeats;
+    this.#mostBroken = gate.max_infra_rate;
+    this.#least = gate.min_cases;
+    this.#watched = gate.all.map((condition) => ({
+      condition,
+      sequence: new MixtureSequence(1 - (1 - condition.confidence) / gate.all.length),
+    }));
+  }
+
+  /** The decision, once there is one; what comes later does not change it. */
+  get decision(): StopDecision | null {
+    return this.#decision;
+  }
+
+  /** Takes the next case of the prefix; answers the decision that it brought, if it did. */
+  add(summary: CaseSummary): StopDecision | null {
+    if (this.#decision !== null) return null;
+    this.#cases += 1;
+    this.#broken += this.#repeats - summary.graded; // of a prefix without cancelled executions: infrastructure and grader
+    if (summary.graded === 0) return null;
+    this.#rate.add(summary.passed / summary.graded);
+    this.#graded += 1;
+    for (const { condition, sequence } of this.#watched) {
+      const value = metricValue(condition.metric, summary);
+      if (value !== null) sequence.add(value);
+    }
+    // A prefix that the gate would call inconclusive decides nothing.
+    if (this.#graded < this.#least || this.#broken > this.#mostBroken * this.#cases * this.#repeats) return null;
+    const held = this.#watched.map(holds);
+    const failed = held.includes(false);
+    if (held.length === 0 || (!failed && !held.every((value) => value === true))) return null;
+    this.#decision = {
+      after_cases: this.#cases,
+      outcome: failed ? 'fail' : 'pass',
+      interval: this.#rate.interval(),
+      conditions: this.#watched.map(({ condition, sequence }, index) => ({
+        metric: condition.metric,
+        min: condition.min,
+        max: condition.max,
+        cases: sequence.n,
+        mean: sequence.mean,
+        interval: sequence.interval(),
+        holds: held[index] ?? null,
+      })),
+    };
+    return this.#decision;
+  }
+}
+
+/** True or false once the interval lies beyond the bounds; null while it does not. */
+function holds({ condition, sequence }: Watched): boolean | null {
+  const { min, max } = condition;
+  const low = min === null ? 'above' : sequence.beyond(min);
+  const high = max === null ? 'below' : sequence.beyond(max);
+  if (low === 'below' || high === 'above') return false;
+  return low === 'above' && high === 'below' ? true : null;
+}
+
+function metricValue(metric: string, summary: CaseSummary): number | null {
+  if (metric === 'pass_rate') return summary.passed / summary.graded;
+  if (metric === 'mean_score') return summary.score;
+  return summary.dimensions[metric.slice('dimension.'.length)] ?? null;
+}
