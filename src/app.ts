@@ -1,4 +1,4 @@
-import { access, mkdir, open } from 'node:fs/promises';
+import { access, mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { openPlugins } from './adapters/plugins.ts';
@@ -12,6 +12,7 @@ import type { RunRow } from './contract/store.ts';
 import type { WebhookSender } from './contract/webhook.ts';
 import { type BundleVerification, sealRun, verifyBundle } from './engine/bundle.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { FileRefused, onlyFileAt, openRegular } from './lib/regular-file.ts';
 import { Secrets } from './lib/secrets.ts';
 import { isBundle, openBundleFile } from './store/sqlite/bundle-read.ts';
 import { writeBundleFile } from './store/sqlite/bundle-write.ts';
@@ -44,6 +45,11 @@ export interface AppOptions {
 export async function createApp(options: AppOptions): Promise<App> {
   const places = findPlaces(options.cwd, options.environment);
   if (options.existing) await present(places.store);
+  await onlyFileAt(places.store).catch((error: Error) => {
+    throw new ProctorError('store_failed', `the store \`${places.store}\` ${error.message}; PROCTOR_DB names another`, {
+      cause: error,
+    });
+  });
   // Arguments, answers and whole outputs are kept in it: nobody else on the machine is to read them.
   await mkdir(path.dirname(places.store), { recursive: true, mode: 0o700 });
   const store = openSqliteStore({ path: places.store });
@@ -88,6 +94,9 @@ function userName(): string {
 
 /** Verifies an ended run and writes it with its evidence into one file, signed when a key (Ed25519, PEM) is given. */
 export async function exportBundle(app: App, run: RunRow, target: string, key: string | null): Promise<void> {
+  await onlyFileAt(target).catch((error: Error) => {
+    throw new ProctorError('invalid_input', `\`${target}\` ${error.message}; name a file to write`, { cause: error });
+  });
   const { seal, artifacts } = await sealRun(app, run, key);
   async function* bodies() {
     for (const digest of artifacts) yield { digest, body: await app.artifacts.get(digest) };
@@ -95,9 +104,14 @@ export async function exportBundle(app: App, run: RunRow, target: string, key: s
   await writeBundleFile(target, { store: app.store, run, seal, artifacts: bodies() });
 }
 
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
+
 /** True when the path leads to a file that is a bundle by its header. */
 export async function isBundleFile(file: string): Promise<boolean> {
-  const opened = await open(file, 'r').catch(() => null); // no such file: the name of a run
+  const opened = await openRegular(file).catch((error: unknown) => {
+    if (error instanceof FileRefused && NO_FILE.includes(error.code)) return null; // the name of a run
+    throw new ProctorError('invalid_input', `\`${file}\` ${(error as Error).message}`, { cause: error });
+  });
   if (opened === null) return false;
   await using handle = opened;
   const { buffer, bytesRead } = await handle

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ProctorError } from './contract/problem.ts';
+import { readRegularSync } from './lib/regular-file.ts';
 import type { Lookup } from './lib/secrets.ts';
 
 /** Where this project's store and artifacts are. */
@@ -9,6 +10,8 @@ export interface Places {
   readonly store: string;
   readonly artifacts: string;
 }
+
+const MOST_SECRET_BYTES = 1024 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,16 +49,11 @@ export function lookupIn(environment: Environment): Lookup {
 
 function readSecret(name: string, file: string): string {
   try {
-    return readFileSync(file, 'utf8').trimEnd();
+    return readRegularSync(file, MOST_SECRET_BYTES).toString('utf8').trimEnd();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new ProctorError(
-      'secret_missing',
-      `\`${file}\`, which ${name}_FILE names, cannot be read (${code ?? message})`,
-      {
-        cause: error,
-      },
-    );
+    throw new ProctorError('secret_missing', `\`${file}\`, which ${name}_FILE names, ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

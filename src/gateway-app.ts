@@ -123,8 +123,12 @@ async function readPolicy(file: string, base_dir: string, present: boolean): Pro
 }
 
 function stampOf(absolute: string): string {
-  const found = statSync(absolute, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(absolute, { bigint: true });
+    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code); // what is wrong is told when it is read
+  }
 }
 
 /** Where a path leads: links are followed as far as the path exists, the rest is taken as written. Null when it cannot be looked at. */

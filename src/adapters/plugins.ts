@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { z } from 'zod';
 import type { AgentKind } from '../contract/agent.ts';
@@ -8,8 +7,8 @@ import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.t
 import { AGENT_BASE_MEMBERS, type EvaluatorReference, type Profile } from '../contract/profile.ts';
 import type { CodeDigest } from '../contract/snapshot.ts';
 import { profileProblems } from '../core/group.ts';
-import { digestBytes } from '../lib/canonical-json.ts';
 import { pointerValue } from '../lib/json-pointer.ts';
+import { digestOfFile, openRegular } from '../lib/regular-file.ts';
 import type { Secrets } from '../lib/secrets.ts';
 import { agentKindOf } from './agents/index.ts';
 import { openDataset } from './datasets/index.ts';
@@ -38,7 +37,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
     code: async (profile, baseDir) => {
       const digests: CodeDigest[] = [];
       for (const { path: file } of codeOf(profile, baseDir))
-        digests.push({ path: file, digest: digestBytes(await readFile(path.resolve(baseDir, file))) });
+        digests.push({ path: file, digest: await frozenDigest(path.resolve(baseDir, file), file) });
       return digests;
     },
     openAgent: async (profile, { base_dir, concurrency }) => {
@@ -154,16 +153,19 @@ function checkWebhooks({ webhooks }: Profile): Diagnostic[] {
 async function checkCode(profile: Profile, baseDir: string): Promise<Diagnostic[]> {
   const problems: Diagnostic[] = [];
   for (const { path: file, field } of codeOf(profile, baseDir)) {
-    await readFile(path.resolve(baseDir, file)).catch((error: NodeJS.ErrnoException) => {
-      problems.push(
-        diagnostic(`\`${file}\` cannot be read (${error.code ?? error.message})`, {
-          field,
-          hint: 'paths are relative to the profile',
-        }),
-      );
-    });
+    await openRegular(path.resolve(baseDir, file)).then(
+      (handle) => handle.close(),
+      (error: Error) =>
+        problems.push(diagnostic(`\`${file}\` ${error.message}`, { field, hint: 'paths are relative to the profile' })),
+    );
   }
   return problems;
+}
+
+async function frozenDigest(absolute: string, shown: string): Promise<string> {
+  return await digestOfFile(absolute).catch((error: Error) => {
+    throw new ProctorError('invalid_profile', `\`${shown}\` ${error.message}`, { cause: error });
+  });
 }
 
 /** Files whose bytes are frozen with a run: the agent's code and the evaluators'. A profile that cannot be resolved has none. */

@@ -1,10 +1,13 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArtifactPlace } from '../contract/artifact.ts';
 import { ProctorError } from '../contract/problem.ts';
 import { digestBytes } from '../lib/canonical-json.ts';
 import { randomText } from '../lib/id.ts';
+import { digestOfFile, readRegular } from '../lib/regular-file.ts';
+
+const MOST_BYTES = 1024 * 1024 * 1024;
 
 /** Artifacts in a folder: `ab/cdef…`, written aside, flushed and renamed, so that a name never leads to half a body. */
 export function openArtifactFolder(folder: string): ArtifactPlace {
@@ -24,10 +27,10 @@ export function openArtifactFolder(folder: string): ArtifactPlace {
     get: async (digest) => {
       if (!/^[0-9a-f]{64}$/.test(digest))
         throw new ProctorError('artifact_missing', `\`${digest}\` is not an artifact's digest`);
-      const bytes = await readFile(pathOf(digest)).catch((error: NodeJS.ErrnoException) => {
+      const bytes = await readRegular(pathOf(digest), MOST_BYTES).catch((error: Error) => {
         throw new ProctorError(
           'artifact_missing',
-          `artifact ${digest} cannot be read from \`${folder}\` (${error.code ?? error.message}); restore the folder from a backup`,
+          `artifact ${digest} in \`${folder}\` ${error.message}; restore the folder from a backup`,
           { cause: error },
         );
       });
@@ -94,7 +97,7 @@ class HeldFolder implements Disposable {
 async function write(target: string, bytes: Uint8Array | string, digest: string): Promise<void> {
   const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
   const present = await stat(target).catch(() => null); // absent is the ordinary case
-  if (present?.size === length && (await digestOf(target)) === digest) return; // a damaged one is written anew
+  if (present?.size === length && (await digestOfFile(target).catch(() => null)) === digest) return; // a damaged one is written anew
   const aside = `${target}.${randomText(8)}`;
   try {
     await mkdir(path.dirname(target), { recursive: true });
@@ -116,11 +119,6 @@ async function write(target: string, bytes: Uint8Array | string, digest: string)
     await rm(aside, { force: true }).catch(() => undefined); // the first error is the one that matters
     throw writeError(error as NodeJS.ErrnoException, target);
   }
-}
-
-async function digestOf(file: string): Promise<string | null> {
-  const bytes = await readFile(file).catch(() => null); // what cannot be read is not trusted
-  return bytes === null ? null : digestBytes(bytes);
 }
 
 function writeError(error: NodeJS.ErrnoException, target: string): ProctorError {

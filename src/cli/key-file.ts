@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { ProctorError } from '../contract/problem.ts';
+import { readRegular } from '../lib/regular-file.ts';
+
+const MOST_BYTES = 64 * 1024;
 
 /** The text of a key file. */
 export async function readKey(file: string): Promise<string> {
-  return await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ProctorError('invalid_input', `the key \`${file}\` cannot be read (${error.code ?? error.message})`, {
-      cause: error,
-    });
+  const bytes = await readRegular(file, MOST_BYTES).catch((error: Error) => {
+    throw new ProctorError('invalid_input', `the key \`${file}\` ${error.message}`, { cause: error });
   });
+  return bytes.toString('utf8');
 }

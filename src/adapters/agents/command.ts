@@ -150,7 +150,15 @@ function pathOf(context: AgentContext<Config>): Record<string, string> {
 function codeFile(member: string, folder: string, isProgram: boolean, baseDir: string): string[] {
   if (isAbsolute(member) || isAbsolute(folder) || (isProgram && !member.includes('/'))) return [];
   const path = normalize(join(folder, member));
-  return statSync(resolve(baseDir, path), { throwIfNoEntry: false })?.isFile() ? [path] : [];
+  return isFile(resolve(baseDir, path)) ? [path] : [];
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false; // what cannot be looked at is told when it is to be executed
+  }
 }
 
 function notFound(program: string): ProctorError {

@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { diagnostic, ProctorError } from '../../contract/problem.ts';
 import { type Line, LineSplitter } from '../../lib/line-splitter.ts';
+import { FileRefused, openRegular } from '../../lib/regular-file.ts';
 
 /** Names the case and the repeat of a recorded line, or says what is wrong with it. A null repeat: the next of its case. */
 export type ReplayKey = { readonly case_id: string; readonly repeat: number | null } | { readonly problem: string };
@@ -102,9 +103,10 @@ async function readAt(file: FileHandle, place: Place): Promise<Buffer> {
 
 async function openPlain(path: string, shownPath: string): Promise<FileHandle> {
   try {
-    return await (path.endsWith('.gz') ? inflated(path) : open(path, 'r'));
+    return await (path.endsWith('.gz') ? inflated(path) : openRegular(path));
   } catch (error) {
-    const message = `the recording \`${shownPath}\` cannot be read: ${(error as Error).message}`;
+    const why = error instanceof FileRefused ? error.message : `cannot be read: ${(error as Error).message}`;
+    const message = `the recording \`${shownPath}\` ${why}`;
     throw new ProctorError('invalid_profile', message, {
       cause: error,
       diagnostics: [diagnostic(message, { field: 'agent.replay.path' })],
@@ -114,10 +116,16 @@ async function openPlain(path: string, shownPath: string): Promise<FileHandle> {
 
 /** Inflates to a temporary file that is unlinked while open, so that nothing of it outlives the process. */
 async function inflated(path: string): Promise<FileHandle> {
+  await using packed = await openRegular(path);
   const folder = await mkdtemp(join(tmpdir(), 'proctor-replay-'));
   try {
     const plain = join(folder, 'recording.jsonl');
-    await pipeline(createReadStream(path), createGunzip(), bounded(), createWriteStream(plain, { mode: 0o600 }));
+    await pipeline(
+      packed.createReadStream({ autoClose: false }),
+      createGunzip(),
+      bounded(),
+      createWriteStream(plain, { mode: 0o600 }),
+    );
     return await open(plain, 'r');
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,8 +1,9 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { DatasetOptions } from '../../contract/case.ts';
 import { type Diagnostic, diagnostic, ProctorError } from '../../contract/problem.ts';
+import { openRegular } from '../../lib/regular-file.ts';
 
 /** Bytes of a dataset file, or the reason why the rest of it cannot be had. */
 export type FileChunk =
@@ -19,7 +20,12 @@ export async function* fileChunks(options: DatasetOptions): AsyncGenerator<FileC
   const { signal } = options;
   signal.throwIfAborted();
   await using file = await openFile(options);
-  const source = file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false });
+  // What is appended while it is read is not read: a file that grows for ever would never end.
+  const { size } = await file.stat();
+  const source =
+    size === 0
+      ? Readable.from([])
+      : file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false, start: 0, end: size - 1 });
   const packed = options.path.toLowerCase().endsWith('.gz');
   // pipeline() destroys both ends when one fails or the loop below is left; its error is what the loop throws.
   const stream = packed ? pipeline(source, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined) : source;
@@ -39,18 +45,10 @@ export async function* fileChunks(options: DatasetOptions): AsyncGenerator<FileC
   }
 }
 
-/** The file's stat-checked handle; a folder is refused here because reading it fails later and less clearly. */
 async function openFile(options: DatasetOptions): Promise<FileHandle> {
-  const shown = options.shown_path;
-  let file: FileHandle;
-  try {
-    file = await open(options.path, 'r');
-  } catch (error) {
-    throw openError(error, shown);
-  }
-  if (!(await file.stat()).isDirectory()) return file;
-  await file.close();
-  throw unusable('invalid_dataset', shown, `the dataset \`${shown}\` is a folder`, 'name the file inside it');
+  return await openRegular(options.path).catch((error: unknown) => {
+    throw openError(error, options.shown_path);
+  });
 }
 
 function openError(error: unknown, shown: string): ProctorError {
@@ -59,6 +57,16 @@ function openError(error: unknown, shown: string): ProctorError {
     const hint = 'check the path; it is relative to the profile, or on the command line to the current folder';
     return unusable('not_found', shown, `there is no dataset \`${shown}\``, hint, error);
   }
+  if (code === 'EISDIR')
+    return unusable('invalid_dataset', shown, `the dataset \`${shown}\` is a folder`, 'name the file inside it', error);
+  if (code === 'NOT_REGULAR' || code === 'DANGLING')
+    return unusable(
+      'invalid_dataset',
+      shown,
+      `the dataset \`${shown}\` ${(error as Error).message}`,
+      'name a file',
+      error,
+    );
   const hint = code === 'EACCES' ? 'give this user the right to read it' : 'check that it is a readable file';
   return unusable('invalid_dataset', shown, `the dataset \`${shown}\` cannot be read (${code})`, hint, error);
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { ProctorError } from '../../contract/problem.ts';
+import { readRegular } from '../../lib/regular-file.ts';
 import { type Imported, importPromptfoo } from './promptfoo.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -61,17 +61,14 @@ async function readPrompt(prompt: unknown, file: string): Promise<unknown> {
 }
 
 async function readText(file: string): Promise<string> {
-  return await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ProctorError('invalid_input', `\`${file}\` cannot be read (${error.code ?? error.message})`, {
-      cause: error,
-    });
+  const bytes = await readRegular(file, MOST_BYTES).catch((error: Error) => {
+    throw new ProctorError('invalid_input', `\`${file}\` ${error.message}`, { cause: error });
   });
+  return bytes.toString('utf8');
 }
 
 async function readYaml(file: string): Promise<unknown> {
   const text = await readText(file);
-  if (text.length > MOST_BYTES)
-    throw new ProctorError('invalid_input', `\`${file}\` is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
   try {
     return parse(text, { maxAliasCount: 1_000 });
   } catch (error) {

@@ -1,7 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Diagnostic, ProctorError } from '../../contract/problem.ts';
 import { type Profile, profileSchema } from '../../contract/profile.ts';
+import { FileRefused, readRegular } from '../../lib/regular-file.ts';
 import { fieldOf, type PlacedDocument, parsePlaced } from './yaml-document.ts';
 import { type PathDiagnostic, zodDiagnostics } from './zod-diagnostics.ts';
 
@@ -61,24 +61,13 @@ function locate(item: Diagnostic, document: PlacedDocument, file: string): Diagn
 
 async function readText(absolute: string, shown: string): Promise<string> {
   try {
-    const { size } = await stat(absolute);
-    if (size > MOST_BYTES)
-      throw new ProctorError(
-        'invalid_profile',
-        `\`${shown}\` has ${size} bytes; a profile has at most ${MOST_BYTES}. Is it a dataset?`,
-      );
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(absolute));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(absolute, MOST_BYTES));
   } catch (error) {
-    if (ProctorError.is(error)) throw error;
     if (error instanceof TypeError)
       throw new ProctorError('invalid_profile', `\`${shown}\` is not valid UTF-8; save it as UTF-8`, { cause: error });
-    const { code } = error as NodeJS.ErrnoException;
-    const what = code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : `cannot be read (${code})`;
-    throw new ProctorError(
-      'invalid_profile',
-      `profile \`${shown}\` ${what}; \`proctor init\` writes one to start from`,
-      { cause: error },
-    );
+    if (!(error instanceof FileRefused)) throw error;
+    const cure = error.code === 'TOO_LARGE' ? 'is it a dataset?' : '`proctor init` writes one to start from';
+    throw new ProctorError('invalid_profile', `profile \`${shown}\` ${error.message}; ${cure}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { type Diagnostic, type ErrorCode, ProctorError } from '../../contract/problem.ts';
+import { FileRefused, readRegular } from '../../lib/regular-file.ts';
 import { fieldOf, parsePlaced } from '../profiles/yaml-document.ts';
 import { zodDiagnostics } from '../profiles/zod-diagnostics.ts';
 
@@ -78,15 +78,12 @@ function pathOf(field: string, value: unknown): PropertyKey[] {
 
 async function readText(absolute: string, shown: string, code: ErrorCode): Promise<string | null> {
   try {
-    const { size } = await stat(absolute);
-    if (size > MOST_BYTES) throw new ProctorError(code, `\`${shown}\` has ${size} bytes; the most is ${MOST_BYTES}`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(absolute));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(absolute, MOST_BYTES));
   } catch (error) {
-    if (ProctorError.is(error)) throw error;
     if (error instanceof TypeError)
       throw new ProctorError(code, `\`${shown}\` is not valid UTF-8; save it as UTF-8`, { cause: error });
-    const { code: system, message } = error as NodeJS.ErrnoException;
-    if (system === 'ENOENT') return null;
-    throw new ProctorError(code, `\`${shown}\` cannot be read (${system ?? message})`, { cause: error });
+    if (!(error instanceof FileRefused)) throw error;
+    if (error.code === 'ENOENT') return null; // a link that leads nowhere is no missing file: it was meant to lead somewhere
+    throw new ProctorError(code, `\`${shown}\` ${error.message}`, { cause: error });
   }
 }

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { readRegularSync } from '../../lib/regular-file.ts';
 import { unavailable } from './described.ts';
+
+const MOST_BYTES = 1024 * 1024;
 
 const issuerSchema = z.object({ client: z.looseObject({}).optional(), tokens: z.looseObject({}).optional() });
 
@@ -81,7 +84,7 @@ export class CredentialFile {
   #load(): Credentials {
     let text: string;
     try {
-      text = readFileSync(this.#path, 'utf8');
+      text = readRegularSync(this.#path, MOST_BYTES).toString('utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { version: 1, issuers: {}, last: null, registered_at: null, wanted: null };

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ProctorError } from '../../contract/problem.ts';
 import { type ToolOutput, type ToolSourceKind, textOutput, toolFailure } from '../../contract/tool.ts';
 import { programFile } from '../../lib/program-file.ts';
+import { openRegular } from '../../lib/regular-file.ts';
 import { type ModuleHost, openModuleHost } from '../transport/module-host.ts';
 import { describedTools, unavailable } from './described.ts';
 import { resolveDeep } from './resolve-deep.ts';
@@ -39,6 +40,12 @@ export const moduleTools: ToolSourceKind<typeof config> = {
     };
     return {
       async listTools(signal) {
+        await openRegular(absolute).then(
+          (handle) => handle.close(),
+          (error: Error) => {
+            throw unavailable(name, `cannot be loaded: \`${file}\` ${error.message}`, error);
+          },
+        );
         const outcome = await (await thread()).call({ type: 'list', path: absolute }, { signal, timeout_ms: LOAD_MS });
         if (outcome.type === 'value')
           return describedTools((outcome.value as Record<string, unknown>[]).map(inMcpMembers));

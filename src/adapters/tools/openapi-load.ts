@@ -1,10 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ProctorError } from '../../contract/problem.ts';
 import type { ToolSourceContext } from '../../contract/tool.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
 import { programFile } from '../../lib/program-file.ts';
+import { readRegular } from '../../lib/regular-file.ts';
 import { type HttpClient, openHttpClient } from '../transport/http-client.ts';
 import { openModuleHost } from '../transport/module-host.ts';
 import { unavailable } from './described.ts';
@@ -126,15 +125,9 @@ function refuse(source: string, shown: string, why: string): never {
 }
 
 async function fileOf(source: string, file: string, shown: string): Promise<Uint8Array> {
-  try {
-    const { size } = await stat(file);
-    if (size > MOST_BYTES) return refuse(source, shown, `has ${size} bytes; the most is ${MOST_BYTES}`);
-    return await readFile(file);
-  } catch (error) {
-    if (ProctorError.is(error)) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw unavailable(source, `has no document: \`${shown}\` cannot be read (${code ?? message})`, error);
-  }
+  return await readRegular(file, MOST_BYTES).catch((error: Error) => {
+    throw unavailable(source, `has no document: \`${shown}\` ${error.message}`, error);
+  });
 }
 
 function utf8(bytes: Uint8Array): string | null {

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { diagnostic, ProctorError } from '../../contract/problem.ts';
+import { openRegular } from '../../lib/regular-file.ts';
 import { type CallOptions, type ModuleOutcome, ModuleThread, type ModuleThreadOptions } from './module-thread.ts';
 
 export type { CallOptions, ModuleOutcome } from './module-thread.ts';
@@ -36,6 +37,7 @@ const MAX_OUTPUT_CHARACTERS = 256 * 1024;
  */
 export async function openModuleHost(options: ModuleHostOptions): Promise<ModuleHost> {
   const shown = options.shown_path ?? options.path;
+  await loadable(options.path, shown);
   const threads = new Set<ModuleThread>();
   const threadOptions: ModuleThreadOptions = {
     url: pathToFileURL(options.path).href,
@@ -93,6 +95,19 @@ export async function openModuleHost(options: ModuleHostOptions): Promise<Module
       await Promise.all([...threads].map((thread) => thread.terminate('the module host was closed')));
     },
   };
+}
+
+/** Node would wait for a pipe and read a device to its end, which it does not have. */
+async function loadable(path: string, shown: string): Promise<void> {
+  await openRegular(path).then(
+    (handle) => handle.close(),
+    (error: Error) => {
+      throw new ProctorError('invalid_profile', `the module \`${shown}\` cannot be used: it ${error.message}`, {
+        cause: error,
+        diagnostics: [diagnostic(error.message, { file: shown, hint: 'the path starts from the profile' })],
+      });
+    },
+  );
 }
 
 function boundedOutput(output: (text: string) => void, shown: string): (text: string) => void {

@@ -1,16 +1,17 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadProfile } from '../../adapters/profiles/load-profile.ts';
 import { createPlugins } from '../../app.ts';
 import { type Diagnostic, diagnostic, ProctorError } from '../../contract/problem.ts';
 import type { EvaluatorReference, Profile } from '../../contract/profile.ts';
 import { type Calibration, type CalibrationItem, calibrate as measure } from '../../engine/calibrate.ts';
+import { readRegular } from '../../lib/regular-file.ts';
 import { parseStrictJson } from '../../lib/strict-json.ts';
 import type { Command } from '../context.ts';
 import { cut, number, percent, table, usd } from '../format.ts';
 import { type Output, printable } from '../output.ts';
 
 const MOST_FAILED = 0.1; // of the items
+const MOST_SET_BYTES = 64 * 1024 * 1024;
 
 interface CalibrateOptions {
   readonly profile: string;
@@ -70,11 +71,10 @@ function judgeOf({ case_groups }: Profile, dimension: string | null): EvaluatorR
 }
 
 async function readSet(file: string, shown: string): Promise<CalibrationItem[]> {
-  const body = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ProctorError('invalid_input', `\`${shown}\` cannot be read (${error.code ?? error.message})`, {
-      cause: error,
-    });
+  const bytes = await readRegular(file, MOST_SET_BYTES).catch((error: Error) => {
+    throw new ProctorError('invalid_input', `\`${shown}\` ${error.message}`, { cause: error });
   });
+  const body = bytes.toString('utf8');
   const problems: Diagnostic[] = [];
   const items = body.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];

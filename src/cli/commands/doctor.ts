@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { findPlaces } from '../../config.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import { onlyFileAt } from '../../lib/regular-file.ts';
 import type { Command } from '../context.ts';
 import { number } from '../format.ts';
 import { printable } from '../output.ts';
@@ -60,7 +62,13 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
       });
     }
     if (options.backup !== undefined) {
-      await app.store.backup(path.resolve(context.cwd, options.backup));
+      const target = path.resolve(context.cwd, options.backup);
+      await onlyFileAt(target).catch((error: Error) => {
+        throw new ProctorError('invalid_input', `\`${options.backup}\` ${error.message}; name a file to write`, {
+          cause: error,
+        });
+      });
+      await app.store.backup(target);
       findings.push({ check: 'backup', ok: true, detail: `written to \`${options.backup}\`` });
     }
   }

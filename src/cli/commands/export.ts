@@ -11,6 +11,7 @@ import { revisionRoots } from '../../core/evidence.ts';
 import { describeExecutions, describeRun } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import { randomText } from '../../lib/id.ts';
+import { onlyFileAt } from '../../lib/regular-file.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { readKey } from '../key-file.ts';
 
@@ -81,6 +82,9 @@ async function bundleOf(
 
 /** Written aside and renamed: whoever waits for the file never reads half of it. */
 async function writeText(target: string, parts: AsyncIterable<string>): Promise<void> {
+  await onlyFileAt(target).catch((error: Error) => {
+    throw new ProctorError('invalid_input', `\`${target}\` ${error.message}; name a file to write`, { cause: error });
+  });
   const aside = `${target}.${randomText(8)}`;
   try {
     await pipeline(Readable.from(parts), createWriteStream(aside, { flags: 'wx' }));

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from '../../app.ts';
 import { principalIdSchema } from '../../contract/principal.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { Caller } from '../../gateway/ports.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
+import { readRegular } from '../../lib/regular-file.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { onInterrupt } from '../signals.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -21,6 +22,7 @@ interface McpOptions {
 }
 
 const DEFAULT_PORT = 4780;
+const MOST_SECRET_BYTES = 64 * 1024;
 
 /** `proctor mcp`: Proctor as an MCP server, on its standard streams or over HTTP, whose tools are the gated ones. */
 export const mcp: Command<McpOptions> = async (context, options) =>
@@ -158,5 +160,5 @@ async function keptSecret(file: string, make: () => string): Promise<string> {
       if (error.code !== 'EEXIST') throw error;
     });
   await chmod(file, 0o600);
-  return (await readFile(file, 'utf8')).trim();
+  return (await readRegular(file, MOST_SECRET_BYTES)).toString('utf8').trim();
 }

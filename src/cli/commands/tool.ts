@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
@@ -8,6 +7,7 @@ import { shownOutput } from '../../gateway/output.ts';
 import type { Caller } from '../../gateway/ports.ts';
 import { policyProblem } from '../../gateway/prepare.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
+import { readRegular } from '../../lib/regular-file.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted, table } from '../format.ts';
 import { onInterrupt } from '../signals.ts';
@@ -47,6 +47,7 @@ export const tool: Command<ToolOptions> = async (context, options) => {
   return await withGateway(context, (gateway, app) => action(context, options, gateway, app));
 };
 
+const MOST_ARGS_BYTES = 1024 * 1024;
 /** As long as a timer can be; the tool's own timeout ends its call. */
 const FOREVER_MS = 2_147_000_000;
 
@@ -263,12 +264,12 @@ async function argumentsOf({ cwd }: CommandContext, { args, arg, argsFile }: Too
       'usage',
       `${counted(2, 'way')} to give arguments at once; use one of --args, --arg and --args-file`,
     );
-  if (argsFile !== undefined)
-    return await readFile(path.resolve(cwd, argsFile), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw new ProctorError('usage', `\`${argsFile}\` cannot be read (${error.code ?? error.message})`, {
-        cause: error,
-      });
+  if (argsFile !== undefined) {
+    const bytes = await readRegular(path.resolve(cwd, argsFile), MOST_ARGS_BYTES).catch((error: Error) => {
+      throw new ProctorError('usage', `\`${argsFile}\` ${error.message}`, { cause: error });
     });
+    return bytes.toString('utf8');
+  }
   if (args !== undefined) return args;
   const pairs = (arg ?? []).map((pair) => {
     const at = pair.indexOf('=');

@@ -126,7 +126,7 @@ describe('a replay', () => {
 
   it('of a file that is not there is refused when it is opened', async () => {
     await expect(openAgent(replay, { replay: { path: 'absent.jsonl' } }, folder)).rejects.toThrow(
-      'the recording `absent.jsonl` cannot be read',
+      'the recording `absent.jsonl` does not exist',
     );
     await writeFile(join(folder, 'no.jsonl.gz'), 'not gzip');
     await expect(openAgent(replay, { replay: { path: 'no.jsonl.gz' } }, folder)).rejects.toThrow(

@@ -64,7 +64,7 @@ test('a file that cannot be used is told', async () => {
   await using gone = await openSource(folder.path, { document: 'gone.yaml' });
   await expect(gone.listTools(staying())).rejects.toMatchObject({
     code: 'source_unavailable',
-    message: 'the tool source `api` has no document: `gone.yaml` cannot be read (ENOENT)',
+    message: 'the tool source `api` has no document: `gone.yaml` does not exist',
   });
   await writeFile(path.join(folder.path, 'latin.yaml'), Buffer.from('openapi: "3.0.0"\nx: \xfc\n', 'latin1'));
   await using latin = await openSource(folder.path, { document: 'latin.yaml' });

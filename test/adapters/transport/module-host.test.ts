@@ -55,7 +55,7 @@ describe('a module host', () => {
   });
 
   it.each([
-    ['missing.ts', 'default', /Cannot find module/],
+    ['missing.ts', 'default', /does not exist/],
     ['throws.mjs', 'default', /cannot start without a model/],
     ['exits.mjs', 'default', /process\.exit\(0\)/],
     ['loops.mjs', 'default', /did not load within 700 ms/],

@@ -1,8 +1,8 @@
-import { access } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { type EvaluatorInput, type Finding, finding } from '../../../contract/evaluator.ts';
 import { diagnostic, ProctorError } from '../../../contract/problem.ts';
 import { type ProcessResult, runProcess } from '../../../lib/process.ts';
+import { openRegular } from '../../../lib/regular-file.ts';
 import { commandEnvironment, findProgram, isExecutable } from '../../transport/command-environment.ts';
 import { ending } from '../../transport/excerpt.ts';
 import { type CustomEvaluator, evaluatorDocument, parseFinding } from './custom-evaluator.ts';
@@ -55,9 +55,12 @@ async function commandLine(path: string, folder: string, env: Record<string, str
     new ProctorError('invalid_profile', `the evaluator \`command:${path}\` ${message}; ${hint}`, {
       diagnostics: [diagnostic(message, { file: path, hint })],
     });
-  await access(file).catch(() => {
-    throw unusable('does not exist', 'the path starts from the profile');
-  });
+  await openRegular(file).then(
+    (handle) => handle.close(),
+    (error: Error) => {
+      throw unusable(error.message, 'the path starts from the profile');
+    },
+  );
   const interpreter = INTERPRETERS[extname(path).toLowerCase()];
   if (interpreter === undefined) {
     if (await isExecutable(file)) return [file];
