@@ -34,6 +34,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
       ...checkWebhooks(profile),
       ...(await checkCode(profile, baseDir)),
     ],
+    ungradable: (profile) => profile.case_groups.map(({ evaluators }) => evaluators.map(ungradableBy)),
     code: async (profile, baseDir) => {
       const digests: CodeDigest[] = [];
       for (const { path: file } of codeOf(profile, baseDir))
@@ -136,6 +137,20 @@ function checkEvaluators(profile: Profile): Diagnostic[] {
       });
     }),
   );
+}
+
+/** Why no answer could be graded by what is expected. Own evaluators cannot say, and a wrong configuration is told by itself. */
+function ungradableBy({ ref, config }: EvaluatorReference): (expected: unknown) => string | null {
+  const gradable = () => null;
+  try {
+    if (customEvaluatorOf(ref) !== null) return gradable;
+    const kind: EvaluatorKind = evaluatorKindOf(ref);
+    const parsed = kind.config.safeParse(config);
+    return parsed.success ? (expected) => kind.ungradable?.(parsed.data, expected) ?? null : gradable;
+  } catch (error) {
+    if (!ProctorError.is(error)) throw error;
+    return gradable;
+  }
 }
 
 function checkWebhooks({ webhooks }: Profile): Diagnostic[] {

@@ -13,6 +13,8 @@ export const findingSchema = z.object({
   /** One sentence for a person: why it passed, failed or erred. */
   reason: z.string().nullable().default(null),
   evidence: z.json().default(null),
+  /** Of an error: the evaluator was set up wrongly or cannot read what it is given, so that trying again is of no use. */
+  fault: z.literal('configuration').optional(),
 });
 export type Finding = z.output<typeof findingSchema>;
 
@@ -69,6 +71,11 @@ export interface EvaluatorKind<Schema extends z.ZodType = z.ZodType> {
   readonly version: number;
   readonly summary: string;
   readonly config: Schema;
+  /**
+   * Why no answer at all could be graded by what is expected, or null. Asked for every case before a run exists, so it is pure and cheap;
+   * left out by evaluators that expect nothing of a case.
+   */
+  ungradable?(config: z.output<Schema>, expected: unknown): string | null;
   open(context: EvaluatorContext<z.output<Schema>>): Evaluator | Promise<Evaluator>;
 }
 

@@ -18,6 +18,8 @@ export interface Plugins {
   checkNames(value: unknown): { readonly path: readonly PropertyKey[]; readonly diagnostic: Diagnostic }[];
   /** Every problem of the profile's agent and evaluators that shows without opening them; fields relative to the profile. */
   check(profile: Profile, baseDir: string): Promise<Diagnostic[]>;
+  /** By group and evaluator: why no answer could be graded by what a case expects, or null. */
+  ungradable(profile: Profile): readonly (readonly ((expected: unknown) => string | null)[])[];
   /** Files whose bytes are frozen with the run, with their digests now. */
   code(profile: Profile, baseDir: string): Promise<CodeDigest[]>;
   openAgent(profile: Profile, options: OpenOptions): Promise<Agent>;

@@ -21,6 +21,17 @@ export function turnsOf(input: unknown, expected: unknown): readonly Turn[] | st
   return asked.map((turn, index) => ({ input: turn, expected: wanted[index] ?? null }));
 }
 
+/** The turns of a session that an evaluator looks at, by place: the last, or each that expects something (all where none does). */
+export function gradedTurns(
+  turns: readonly Turn[],
+  which: 'each' | 'last',
+): readonly (Turn & { readonly index: number })[] {
+  const expecting = turns.some(({ expected }) => expected !== null);
+  return turns
+    .map((turn, index) => ({ ...turn, index }))
+    .filter(({ index, expected }) => (which === 'last' ? index === turns.length - 1 : !expecting || expected !== null));
+}
+
 /** The answers of a session as one envelope: text and structured of the last turn, everything called and used, and every turn by itself. */
 export function sessionEnvelope(
   answers: readonly { readonly envelope: Envelope; readonly latency_ms: number }[],
@@ -49,7 +60,9 @@ export function turnEnvelope(whole: Envelope, { structured, text, tool_calls, us
 
 /** What an evaluator found of each turn as one finding: passed when all are, the mean score, the worst turn's reason. */
 export function sessionFinding(turns: readonly { readonly turn: number; readonly found: Finding }[]): Finding {
-  const erred = turns.find(({ found }) => found.status === 'error');
+  // One that trying again cannot mend decides.
+  const erred =
+    turns.find(({ found }) => found.fault === 'configuration') ?? turns.find(({ found }) => found.status === 'error');
   if (erred !== undefined) return { ...erred.found, reason: `turn ${erred.turn}: ${erred.found.reason ?? 'error'}` };
   const graded = turns.filter(({ found }) => found.status !== 'skipped');
   if (graded.length === 0) return finding('skipped', 'no turn was graded');

@@ -3,7 +3,7 @@ import { type EvaluatorResult, type Finding, finding } from '../contract/evaluat
 import type { Plugins } from '../contract/ports.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim } from '../contract/store.ts';
-import { sessionFinding, type Turn, turnEnvelope, turnsOf } from '../core/session.ts';
+import { gradedTurns, sessionFinding, type Turn, turnEnvelope, turnsOf } from '../core/session.ts';
 import { linkedSignal, untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -72,19 +72,17 @@ async function run(work: Work, envelope: Envelope, latency_ms: number, open: Ope
   return { result, duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
 }
 
-/** What the evaluator finds of the turns that it is to look at: the last, or each that expects something (all where none does). */
+/** What the evaluator finds of each turn that it is to look at. */
 async function ofTurns(
   work: Work,
   turns: readonly Turn[],
   envelope: Envelope,
   open: OpenEvaluator,
 ): Promise<{ turn: number; found: Finding }[]> {
-  const expecting = turns.some(({ expected }) => expected !== null);
-  const chosen = turns.flatMap((turn, index) => {
-    const last = index === turns.length - 1;
-    const looked = open.reference.turns === 'last' ? last : !expecting || turn.expected !== null;
+  const which = open.reference.turns === 'last' ? 'last' : 'each';
+  const chosen = gradedTurns(turns, which).flatMap(({ index, ...turn }) => {
     const answer = envelope.turns?.[index];
-    return looked && answer !== undefined ? [{ turn, answer, number: index + 1 }] : [];
+    return answer === undefined ? [] : [{ turn, answer, number: index + 1 }];
   });
   return await Promise.all(
     chosen.map(async ({ turn, answer, number }) => ({

@@ -10,6 +10,7 @@ import { CURRENT_METHOD } from '../core/method.ts';
 import { turnsOf } from '../core/session.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { KeySet } from '../lib/key-set.ts';
+import { Gradability } from './gradable.ts';
 import { PlanWriter } from './plan-writer.ts';
 import { SeededOrder } from './seeded-order.ts';
 
@@ -53,7 +54,8 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
   const reader = await unlessUnreadable(problems, async () =>
     plugins.openDataset({ ...input.dataset, signal: input.signal }),
   );
-  const written = reader && (await unlessUnreadable(problems, () => writeCases(reader, artifacts, input, problems)));
+  const written =
+    reader && (await unlessUnreadable(problems, () => writeCases({ reader, artifacts, plugins }, input, problems)));
   problems.throwIfAny();
   if (!reader || !written) throw new Error('a plan without a dataset and without a problem');
   const { plan_digest, cases } = written;
@@ -101,12 +103,13 @@ async function unlessUnreadable<T>(problems: Problems, work: () => Promise<T>): 
 }
 
 async function writeCases(
-  reader: DatasetReader,
-  artifacts: ArtifactStore,
+  from: { readonly reader: DatasetReader; readonly artifacts: ArtifactStore; readonly plugins: Plugins },
   input: PlanInput,
   problems: Problems,
 ): Promise<{ plan_digest: string; cases: number }> {
+  const { reader, artifacts } = from;
   const { profile, select } = input;
+  const gradability = new Gradability(from.plugins, profile);
   const seen = new KeySet();
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
   const missing = new Set(wanted);
@@ -144,11 +147,13 @@ async function writeCases(
     }
     if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;
     cases += 1;
-    if (problems.count > 0) continue; // nothing will be created; only go on to find the rest of the problems
+    gradability.look({ ...item.case, group }, place);
+    if (problems.count > 0 || !gradability.sound) continue; // nothing will be created; only go on to find the rest of the problems
     const line = canonicalJson(plannedCase(item.case, group));
     if (order === null) await writer.put(line);
     else problems.add(...order.add(line, item.case.cluster, place));
   }
+  problems.add(...gradability.problems());
   if (order !== null && problems.count === 0) for (const line of order.lines()) await writer.put(line);
   const plan_digest = problems.count === 0 ? await writer.end() : '';
   for (const id of missing) {

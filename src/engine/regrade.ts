@@ -7,6 +7,7 @@ import type { RunRow, Store } from '../contract/store.ts';
 import { groupOf } from '../core/group.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { comparable, freezeBaseline } from './baseline.ts';
+import { Gradability } from './gradable.ts';
 import { frozenPlan, type Plan } from './plan.ts';
 import { PlanWriter } from './plan-writer.ts';
 import { codeOf } from './recorded.ts';
@@ -37,11 +38,15 @@ export async function planRegrade(
   const profile: Profile = { ...given, agent, repeats, persistence, early_stop: 'off', dataset: null };
   const problems = [...(await deps.plugins.check(profile, base_dir))];
   const writer = new PlanWriter(deps.artifacts);
+  const gradability = new Gradability(deps.plugins, profile);
   for await (const item of plannedCases(deps.artifacts, run.plan_digest)) {
     const group = regroup(profile, old.profile, item);
-    if (typeof group === 'number') await writer.put(canonicalJson({ ...item, group }));
-    else if (problems.length < MOST_PROBLEMS) problems.push(group);
+    if (typeof group === 'number') {
+      gradability.look({ ...item, group }, {});
+      if (gradability.sound) await writer.put(canonicalJson({ ...item, group }));
+    } else if (problems.length < MOST_PROBLEMS) problems.push(group);
   }
+  problems.push(...gradability.problems());
   if (problems.length > 0)
     throw new ProctorError('invalid_input', `${run.run_id} cannot be graded by this profile; nothing was created`, {
       diagnostics: problems,

@@ -91,7 +91,7 @@ case_groups:
   );
 });
 
-test('duplicate ids, cases that no group or two groups take and broken rows are refused together; nothing is created', async () => {
+test('duplicate ids, cases that no group or two groups take, broken rows and what no evaluator can grade by are refused together; nothing is created', async () => {
   const rows = [
     '{"id":"a","input":1,"tags":["x"]}',
     '{"id":"a","input":1,"tags":["x"]}',
@@ -107,7 +107,7 @@ test('duplicate ids, cases that no group or two groups take and broken rows are 
   ]);
   expect(code).toBe(2);
   expect(places(problem).map((place) => place.split(' ')[0])).toEqual(
-    [2, 3, 4, 5, 6, 7].map((line) => `cases.jsonl:${line}`),
+    [2, 3, 4, 5, 6, 7, 1].map((line) => `cases.jsonl:${line}`),
   );
   for (const item of problem.errors) expect(item.hint).not.toBeNull();
   expect(runs).toBe('');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { expectedText, nothingExpected } from './parts/expected.ts';
+import { cannotGrade, expectedText, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { shown, shownList } from './parts/shown.ts';
 import { envelopePointerSchema, noTextReason, type Subject, subjectAt } from './parts/subject.ts';
@@ -25,19 +25,22 @@ export const contains: EvaluatorKind<typeof config> = {
   version: 1,
   summary: 'The text holds the phrases that are wanted and none that is forbidden',
   config,
+  ungradable: (config, expected) =>
+    config.values === undefined && config.not.length === 0 && expectedPhrases(expected).length === 0
+      ? nothingExpected(
+          expected,
+          'give the case `expected` as a non-empty string, a list of them or `{text: …}`, or the evaluator `config.values`',
+        )
+      : null,
   open: ({ config }) => {
     const subject = subjectAt(config.field);
     const forbidden = folded(config.not, config);
     const values = config.values === undefined ? undefined : folded([config.values].flat(), config);
     const wanted = values ?? (config.not.length > 0 ? [] : undefined);
     return inProcess((input) => {
+      const ungradable = contains.ungradable?.(config, input.case.expected) ?? null;
+      if (ungradable !== null) return cannotGrade(ungradable);
       const phrases = wanted ?? folded(expectedPhrases(input.case.expected), config);
-      if (phrases.length === 0 && forbidden.length === 0) {
-        return nothingExpected(
-          input.case.expected,
-          'give the case `expected` as a non-empty string, a list of them or `{text: …}`, or the evaluator `config.values`',
-        );
-      }
       return grade(input, subject, { phrases, forbidden, config });
     });
   },

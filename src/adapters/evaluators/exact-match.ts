@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { expectedValue, nothingExpected } from './parts/expected.ts';
+import { cannotGrade, expectedValue, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { jsonAlike } from './parts/json-alike.ts';
 import { shown } from './parts/shown.ts';
@@ -31,6 +31,17 @@ export const exactMatch: EvaluatorKind<typeof config> = {
   version: 1,
   summary: 'The text, or one member of the envelope, equals what is expected',
   config,
+  ungradable: (config, given) => {
+    const expected = expectedValue(given);
+    const usable =
+      expected !== null && expected !== undefined && (config.field !== undefined || typeof expected === 'string');
+    return config.expected !== undefined || usable
+      ? null
+      : nothingExpected(
+          expected,
+          'give the case `expected` as a string or `{text: …}`, or the evaluator `config.expected`',
+        );
+  },
   open: ({ config }) => {
     const subject = subjectAt(config.field);
     return inProcess((input) => grade(input, subject, config));
@@ -39,15 +50,8 @@ export const exactMatch: EvaluatorKind<typeof config> = {
 
 function grade(input: EvaluatorInput, subject: Subject, config: Config): Finding {
   const expected = config.expected === undefined ? expectedValue(input.case.expected) : config.expected;
-  if (
-    config.expected === undefined &&
-    (expected === null || expected === undefined || (config.field === undefined && typeof expected !== 'string'))
-  ) {
-    return nothingExpected(
-      expected,
-      'give the case `expected` as a string or `{text: …}`, or the evaluator `config.expected`',
-    );
-  }
+  const ungradable = exactMatch.ungradable?.(config, input.case.expected) ?? null;
+  if (ungradable !== null) return cannotGrade(ungradable);
   const actual = subject.value(input.envelope);
   if (typeof expected === 'string') {
     return typeof actual === 'string'

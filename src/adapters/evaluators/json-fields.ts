@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
 import { pointerValue } from '../../lib/json-pointer.ts';
 import { answerJson, targetSchema } from './parts/answer-json.ts';
-import { kindOf, nothingExpected } from './parts/expected.ts';
+import { cannotGrade, kindOf, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { jsonAlike } from './parts/json-alike.ts';
 import { plain, shown } from './parts/shown.ts';
@@ -60,6 +60,7 @@ export const jsonFields: EvaluatorKind<typeof config> = {
   version: 1,
   summary: "Members of the agent's JSON equal what is expected",
   config,
+  ungradable,
   open: ({ config }) => inProcess((input) => grade(input, config)),
 };
 
@@ -71,8 +72,7 @@ interface Comparison {
   readonly actual: string;
 }
 
-function grade(input: EvaluatorInput, config: Config): Finding {
-  const { expected } = input.case;
+function ungradable(config: Config, expected: unknown): string | null {
   if (
     config.fields === undefined &&
     (kindOf(expected) !== 'an object' || Object.keys(expected as object).length === 0)
@@ -82,14 +82,18 @@ function grade(input: EvaluatorInput, config: Config): Finding {
       'give the case `expected` as an object with at least one member, or the evaluator `config.fields`',
     );
   }
-  const fields = config.fields ?? Object.keys(expected as object).map(fieldOfMember);
-  for (const { actual, expected: pointer = actual, value } of fields) {
+  for (const { actual, expected: pointer = actual, value } of config.fields ?? []) {
     if (value !== undefined || pointerValue(expected, pointer) !== undefined) continue;
-    return finding(
-      'error',
-      `the case's \`expected\` has no \`${plain(pointer)}\`; add it, or give the field a \`value\``,
-    );
+    return `the case's \`expected\` has no \`${plain(pointer)}\`; add it, or give the field a \`value\``;
   }
+  return null;
+}
+
+function grade(input: EvaluatorInput, config: Config): Finding {
+  const { expected } = input.case;
+  const problem = ungradable(config, expected);
+  if (problem !== null) return cannotGrade(problem);
+  const fields = config.fields ?? Object.keys(expected as object).map(fieldOfMember);
   const answer = answerJson(input.envelope, config.target);
   if ('problem' in answer) return finding('failed', answer.problem, { score: 0 });
   const compared = fields.map((each) => compare(each, { answer: answer.value, expected, config }));

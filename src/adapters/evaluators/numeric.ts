@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { expectedText, nothingExpected } from './parts/expected.ts';
+import { cannotGrade, expectedText, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { within } from './parts/json-alike.ts';
 import { MAX_NUMBER_TEXT, numbersIn, wholeNumber } from './parts/number-text.ts';
@@ -32,6 +32,10 @@ export const numeric: EvaluatorKind<typeof config> = {
   version: 1,
   summary: 'A number in the answer is within a tolerance of the expected one',
   config,
+  ungradable: (config, expected) => {
+    const found = expectedNumber(config, expected);
+    return typeof found === 'string' ? found : null;
+  },
   open: ({ config }) => {
     const subject = subjectAt(config.pointer);
     return inProcess((input) => grade(input, subject, config));
@@ -39,13 +43,8 @@ export const numeric: EvaluatorKind<typeof config> = {
 };
 
 function grade(input: EvaluatorInput, subject: Subject, config: Config): Finding {
-  const expected = config.expected ?? expectedNumber(input.case.expected);
-  if (expected === undefined) {
-    return nothingExpected(
-      input.case.expected,
-      'give the case `expected` as a number or a text that is one number, such as "1,234.5", or the evaluator `config.expected`',
-    );
-  }
+  const expected = expectedNumber(config, input.case.expected);
+  if (typeof expected === 'string') return cannotGrade(expected);
   const actual = answeredNumber(input, subject, config);
   if (typeof actual === 'string') return finding('failed', `expected ${expected} but ${actual}`);
   const tolerance = Math.max(config.absolute, config.relative * Math.abs(expected));
@@ -56,10 +55,16 @@ function grade(input: EvaluatorInput, subject: Subject, config: Config): Finding
   });
 }
 
-function expectedNumber(expected: unknown): number | undefined {
-  if (typeof expected === 'number') return Number.isFinite(expected) ? expected : undefined;
+/** The number expected, or why there is none. */
+function expectedNumber(config: Config, expected: unknown): number | string {
+  if (config.expected !== undefined) return config.expected;
+  if (typeof expected === 'number' && Number.isFinite(expected)) return expected;
   const text = expectedText(expected);
-  return text === undefined ? undefined : wholeNumber(text);
+  const found = text === undefined ? undefined : wholeNumber(text);
+  if (found !== undefined) return found;
+  const cure =
+    'give the case `expected` as a number or a text that is one number, such as "1,234.5", or the evaluator `config.expected`';
+  return text === undefined ? nothingExpected(expected, cure) : `the case's \`expected\` is no single number; ${cure}`;
 }
 
 /** The number answered, or why there is none. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { expectedText, nothingExpected } from './parts/expected.ts';
+import { cannotGrade, expectedText, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { shown } from './parts/shown.ts';
 import { envelopePointerSchema, noTextReason, type Subject, subjectAt } from './parts/subject.ts';
@@ -41,6 +41,18 @@ export const similarity: EvaluatorKind<typeof config> = {
   version: 1,
   summary: 'The text is similar enough to what is expected; the similarity is the score',
   config,
+  ungradable: (config, given) => {
+    const expected = config.expected ?? expectedText(given);
+    if (expected === undefined)
+      return nothingExpected(
+        given,
+        'give the case `expected` as a string or `{text: …}`, or the evaluator `config.expected`',
+      );
+    const limited = METRICS[config.metric].most !== null && expected.length > config.max_chars;
+    return limited
+      ? `the text expected is longer than \`max_chars\`, which is ${config.max_chars} (at most 100000); raise it, or use token_f1 or jaccard`
+      : null;
+  },
   open: ({ config }) => {
     const subject = subjectAt(config.field);
     return inProcess((input) => grade(input, subject, config));
@@ -82,12 +94,8 @@ const METRICS: Readonly<Record<Config['metric'], Metric>> = {
 
 function grade(input: EvaluatorInput, subject: Subject, config: Config): Finding {
   const expected = config.expected ?? expectedText(input.case.expected);
-  if (expected === undefined) {
-    return nothingExpected(
-      input.case.expected,
-      'give the case `expected` as a string or `{text: …}`, or the evaluator `config.expected`',
-    );
-  }
+  const problem = similarity.ungradable?.(config, input.case.expected) ?? null;
+  if (problem !== null || expected === undefined) return cannotGrade(problem ?? 'nothing is expected');
   const actual = subject.value(input.envelope);
   if (typeof actual !== 'string') return finding('failed', noTextReason(subject, input.envelope), { score: 0 });
   const refused = tooLong(actual, expected, { subject, config });
@@ -107,8 +115,7 @@ function grade(input: EvaluatorInput, subject: Subject, config: Config): Finding
 }
 
 /**
- * What to find where a text is over the limit. Nothing is cut: the similarity of a part is not the similarity. An expected text over it
- * is the grader's fault. An answer over it fails only by proof (the lengths alone keep it under the threshold), else it is an error.
+ * What to find where an answer is over the limit. Nothing is cut: the similarity of a part is not the similarity. It fails only by proof (the lengths alone keep it under the threshold), else the limit is too low for the case.
  */
 function tooLong(
   actual: string,
@@ -117,15 +124,15 @@ function tooLong(
 ): Finding | null {
   const { max_chars, threshold, metric } = config;
   const { most } = METRICS[metric];
-  if (most === null || (actual.length <= max_chars && expected.length <= max_chars)) return null;
+  if (most === null || actual.length <= max_chars) return null;
   const lengths = `${subject.name} has ${actual.length} characters, what is expected ${expected.length}; \`max_chars\` is ${max_chars}`;
   const evidence = { metric, actual_characters: actual.length, expected_characters: expected.length, max_chars };
-  if (expected.length <= max_chars && most(actual, expected) < threshold) {
+  if (most(actual, expected) < threshold) {
     return finding('failed', `${lengths}, and texts of such lengths cannot reach ${threshold}`, { evidence });
   }
   return finding(
     'error',
     `${lengths} (at most 100000): raise it, compare less by \`field\`, or use token_f1 or jaccard`,
-    { evidence },
+    { evidence, fault: 'configuration' },
   );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ToolCall } from '../../contract/agent.ts';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { nothingExpected } from './parts/expected.ts';
+import { cannotGrade, nothingExpected } from './parts/expected.ts';
 import { inProcess } from './parts/in-process.ts';
 import { shown } from './parts/shown.ts';
 import { checkExpectations, expectedCallSchema, type ToolExpectations } from './parts/tool-expectations.ts';
@@ -55,28 +55,30 @@ export const toolCalls: EvaluatorKind<typeof config> = {
   version: 1,
   summary: 'The right tools are called with the right arguments; the score is the share of expectations met',
   config,
-  open: ({ config }) => {
-    const configured =
-      config.called.length + config.not_called.length > 0 ||
-      config.order !== undefined ||
-      config.exact_order !== undefined;
-    return inProcess((input) => {
-      const expected = configured ? config.called : expectedCalls(input.case.expected);
-      if (expected === undefined) {
-        return nothingExpected(
-          input.case.expected,
-          'give the case `expected.tool_calls` (a list of names or {name, arguments}), or the evaluator `called`, `not_called`, `order` or `exact_order`',
-        );
-      }
-      return grade(input, expected, config);
-    });
+  ungradable: (config, expected) => {
+    const found = expectedCalls(config, expected);
+    return typeof found === 'string' ? found : null;
   },
+  open: ({ config }) =>
+    inProcess((input) => {
+      const expected = expectedCalls(config, input.case.expected);
+      return typeof expected === 'string' ? cannotGrade(expected) : grade(input, expected, config);
+    }),
 };
 
-function expectedCalls(expected: unknown): Config['called'] | undefined {
-  if (typeof expected !== 'object' || expected === null || !Object.hasOwn(expected, 'tool_calls')) return undefined;
+/** The calls expected, or why there are none. */
+function expectedCalls(config: Config, expected: unknown): Config['called'] | string {
+  const configured =
+    config.called.length + config.not_called.length > 0 ||
+    config.order !== undefined ||
+    config.exact_order !== undefined;
+  if (configured) return config.called;
+  const cure =
+    'give the case `expected.tool_calls` (a list of names or {name, arguments}), or the evaluator `called`, `not_called`, `order` or `exact_order`';
+  if (typeof expected !== 'object' || expected === null || !Object.hasOwn(expected, 'tool_calls'))
+    return nothingExpected(expected, cure);
   const parsed = called.min(1).safeParse((expected as { readonly tool_calls: unknown }).tool_calls);
-  return parsed.success ? parsed.data : undefined;
+  return parsed.success ? parsed.data : `the case's \`expected.tool_calls\` is no list of calls; ${cure}`;
 }
 
 function grade(input: EvaluatorInput, called: Config['called'], config: Config): Finding {

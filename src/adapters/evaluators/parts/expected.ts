@@ -13,13 +13,15 @@ export function expectedValue(expected: unknown): unknown {
   return expectedText(expected) ?? expected;
 }
 
-/** The finding of an evaluator that has nothing to compare with: an error, because a case without an answer must not pass. */
-export function nothingExpected(expected: unknown, cure: string): Finding {
+/** Why an evaluator has nothing to compare with: what is expected, and the cure. */
+export function nothingExpected(expected: unknown, cure: string): string {
   const absent = expected === null || expected === undefined;
-  return finding(
-    'error',
-    absent ? `the case has no \`expected\`; ${cure}` : `the case's \`expected\` is ${kindOf(expected)}; ${cure}`,
-  );
+  return absent ? `the case has no \`expected\`; ${cure}` : `the case's \`expected\` is ${kindOf(expected)}; ${cure}`;
+}
+
+/** The finding of an evaluator that can grade no answer to a case: an error, because a case without an answer must not pass. */
+export function cannotGrade(reason: string): Finding {
+  return finding('error', reason, { fault: 'configuration' });
 }
 
 /** What a JSON value is, in words: `a number`, `an object`, …. */
