@@ -156,14 +156,17 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
       .option('--failed', 'with --executions: only those that did not pass')
       .option('--case <id>', 'one case with its output, attempts and evaluator results')
       .option('--verdict', 'the verdict as it was decided: canonical JSON, the same bytes for the same verdict')
-      .option('--gate', 'exit by the gate'),
+      .option('--gate', 'exit by the gate')
+      .option('--revision <n>', 'by this revision of the verdict instead of the last; 0 is the run’s own', whole),
     async () => (await import('./commands/show.ts')).show,
     ['run'],
   );
   on(
     command('compare <baseline> <candidate>', 'two runs paired case by case; exit 1 when the second is a regression')
       .option('--alpha <p>', 'a two-sided p-value below it is a difference', share)
-      .option('--max-regressions <n>', 'more regressed cases are a regression whatever the test says', whole),
+      .option('--max-regressions <n>', 'more regressed cases are a regression whatever the test says', whole)
+      .option('--baseline-revision <n>', 'the baseline by this revision instead of the last; 0 is the run’s own', whole)
+      .option('--candidate-revision <n>', 'the candidate by this revision', whole),
     async () => (await import('./commands/compare.ts')).compare,
     ['baseline', 'candidate'],
   );
@@ -196,7 +199,8 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     command('export <run>', 'a run for CI, spreadsheets, people, or another machine')
       .requiredOption('--format <format>', 'junit, jsonl, csv, html, annotations or bundle')
       .option('--out <path>', 'the file to write; without it the text goes to stdout')
-      .option('--sign <file>', 'sign the bundle with this Ed25519 private key (PEM)'),
+      .option('--sign <file>', 'sign the bundle with this Ed25519 private key (PEM)')
+      .option('--revision <n>', 'by this revision of the verdict instead of the last; 0 is the run’s own', whole),
     async () => (await import('./commands/export.ts')).exportRun,
     ['run'],
   );

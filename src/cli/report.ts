@@ -1,9 +1,10 @@
 import type { App } from '../app.ts';
 import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
-import type { RunRow } from '../contract/store.ts';
+import { revisionNote } from '../core/revision-note.ts';
 import type { BaselineResult } from '../core/verdict.ts';
 import { whyNotPassed } from '../core/why-not-passed.ts';
 import { describeExecutions } from '../engine/describe.ts';
+import type { RunView } from '../engine/run-view.ts';
 import { counted, cut, duration, number, percent, table, usd } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
 
@@ -12,11 +13,11 @@ const MOST_SHOWN = 10;
 /** The report of a run for people: verdict first, then the numbers behind it, then the cases that did not pass, with reasons. */
 export async function runReport(
   app: Pick<App, 'store' | 'artifacts'>,
-  run: RunRow,
+  view: RunView,
   document: RunDocument,
   output: Output,
 ): Promise<string> {
-  const failing = run.finished_at === null ? [] : await firstFailing(app, run);
+  const failing = view.run.finished_at === null ? [] : await firstFailing(app, view);
   return [
     headline(document, output),
     '',
@@ -30,15 +31,11 @@ export async function runReport(
 const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', inconclusive: 'yellow', unknown: 'dim' };
 
 function headline(document: RunDocument, output: Output): string {
-  const { revision } = document;
-  if (revision !== null) {
-    const colour = COLOURS[revision.gate_status] ?? 'dim';
-    const was = `revision ${revision.number} by ${printable(revision.corrected_by)}; its own verdict is ${document.gate_status}`;
-    return `${output.style('bold', output.style(colour, ` ${revision.gate_status.toUpperCase()} `))} ${printable(revision.reason)} ${output.style('dim', `(${was})`)}`;
-  }
   const word = document.status === 'completed' ? document.gate_status.toUpperCase() : document.status.toUpperCase();
   const colour = COLOURS[document.gate_status] ?? 'dim';
-  return `${output.style('bold', output.style(colour, ` ${word} `))} ${printable(document.reason ?? 'no verdict yet')}`;
+  const which = revisionNote(document);
+  const note = which === null ? '' : ` ${output.style('dim', `(${printable(which)})`)}`;
+  return `${output.style('bold', output.style(colour, ` ${word} `))} ${printable(document.reason ?? 'no verdict yet')}${note}`;
 }
 
 function facts(document: RunDocument, output: Output): string {
@@ -116,9 +113,9 @@ function rate(document: RunDocument): string {
   return perSecond >= 10 ? number(Math.round(perSecond)) : perSecond.toFixed(1);
 }
 
-async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, run: RunRow): Promise<ExecutionDocument[]> {
+async function firstFailing(app: Pick<App, 'store' | 'artifacts'>, view: RunView): Promise<ExecutionDocument[]> {
   const found: ExecutionDocument[] = [];
-  for await (const execution of describeExecutions(app, run, { type: 'not_passed' })) {
+  for await (const execution of describeExecutions(app, view, { type: 'not_passed' })) {
     if (execution.status === 'cancelled' || execution.beyond_stop) continue; // never made, or not counted: nothing failed
     found.push(execution);
     if (found.length > MOST_SHOWN) break;
@@ -152,7 +149,9 @@ function footer(document: RunDocument, output: Output): string {
   const rows = [
     ['run', document.run_id],
     ...(document.evidence_root === null ? [] : [['evidence', document.evidence_root]]),
-    ...(document.revision === null ? [] : [[`revision ${document.revision.number}`, document.revision.revision_root]]),
+    ...(document.revision === null || document.revision.number === 0
+      ? []
+      : [[`revision ${document.revision.number}`, document.revision.revision_root]]),
     ...(document.evidence_root === null ? [] : [['check', `proctor verify ${document.run_id}`]]),
   ];
   return table(rows.map(([name, value]) => [`  ${output.style('dim', name ?? '')}`, value ?? '']));

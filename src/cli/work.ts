@@ -2,10 +2,12 @@ import type { App } from '../app.ts';
 import type { RunRow } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
 import { findRun } from '../engine/run.ts';
+import { type RunView, viewRun } from '../engine/run-view.ts';
 import { Worker } from '../engine/worker.ts';
 import { openToolDoors } from '../gateway-doors.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './format.ts';
+import type { Output } from './output.ts';
 import { showProgress } from './progress.ts';
 import { publishEnd, startPublisher } from './publisher.ts';
 import { runReport } from './report.ts';
@@ -79,20 +81,26 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
   return await printRun(context, app, run.run_id);
 }
 
-/** Prints the run's document or report; answers the exit code of its gate. */
+/** Prints the run's document or report by the last revision; answers the exit code of its gate. */
 export async function printRun({ output }: CommandContext, app: App, runId: string): Promise<number> {
   const run = await findRun(app.store, runId);
-  const document = await describeRun(app.store, run);
-  if (run.finished_at !== null) {
-    await app.store.confirm(run.run_id);
+  const view = await viewRun(app.store, run);
+  return await printView(output, app, view);
+}
+
+/** Prints a run by a revision, once the store is known to hold it; answers the exit code of its gate. */
+export async function printView(output: Output, app: App, view: RunView): Promise<number> {
+  const document = await describeRun(app.store, view.run, view);
+  if (view.run.finished_at !== null) {
+    await app.store.confirm(view.run.run_id);
     await app.artifacts.confirm();
   }
-  output.result(document, output.json ? '' : await runReport(app, run, document, output));
-  return exitCodeOf(run);
+  output.result(document, output.json ? '' : await runReport(app, view, document, output));
+  return exitCodeOf(document);
 }
 
 /** The exit code of a run (CONTRACTS, exit codes). */
-export function exitCodeOf(run: RunRow): number {
+export function exitCodeOf(run: Pick<RunRow, 'status' | 'gate_status'>): number {
   if (run.status !== 'completed') return 3;
   return { pass: 0, fail: 1, inconclusive: 5, unknown: 3 }[run.gate_status];
 }

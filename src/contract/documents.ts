@@ -65,19 +65,25 @@ export const runDocumentSchema = z
         reserve: count,
       }),
     ),
-    /** The verdict with the grades that people corrected; null while there are none. The members above are the run's own verdict. */
+    /** Which verdict the members above tell, where people corrected grades; null while there are no corrections. */
     revision: z
       .object({
+        /** How many corrections the verdict takes in; 0 is the run's own. */
         number: count,
-        corrected_by: z.string(),
-        corrected_at: z.string(),
-        gate_status: z.enum(GATE_STATUSES),
-        reason: z.string(),
-        passed: count,
-        pass_rate: z.number().nullable(),
-        content_digest: z.string(),
+        latest: count,
+        /** Of the last correction that it takes in; null for the run's own verdict. */
+        corrected_by: z.string().nullable(),
+        corrected_at: instant,
         /** What `verify --expect` takes to prove this revision. */
         revision_root: z.string(),
+        /** The run's own verdict. */
+        own: z.object({
+          gate_status: z.enum(GATE_STATUSES),
+          reason: z.string(),
+          passed: count,
+          pass_rate: z.number().nullable(),
+          content_digest: z.string(),
+        }),
       })
       .nullable(),
     attempts: count,
@@ -100,6 +106,8 @@ export const executionDocumentSchema = z
     execution_id: z.string(),
     case_id: z.string(),
     repeat: z.number().int(),
+    /** The revision of the verdict that grades and aggregate are told by; 0 is the run's own. */
+    revision: count,
     status: z.enum(EXECUTION_STATUSES),
     fault: z.enum(FAULTS).nullable(),
     /** Code of the failure that ended the execution, or null. */
@@ -126,21 +134,22 @@ export const executionDocumentSchema = z
         evidence: z.json(),
       }),
     ),
-    /** The grades that people corrected, the last of each evaluator, and the aggregate with them; null while there are none. */
+    /** What the evaluators found where people corrected it; the members above are by the corrections. Null while there are none. */
     corrected: z
       .object({
-        revision: count,
         corrected_by: z.string(),
-        passed: z.boolean(),
-        score: z.number(),
-        results: z.array(
-          z.object({
-            index: count,
-            status: z.enum(EVALUATOR_STATUSES),
-            score: z.number().nullable(),
-            reason: z.string().nullable(),
-          }),
-        ),
+        own: z.object({
+          passed: z.boolean(),
+          score: z.number(),
+          results: z.array(
+            z.object({
+              index: count,
+              status: z.enum(EVALUATOR_STATUSES),
+              score: z.number().nullable(),
+              reason: z.string().nullable(),
+            }),
+          ),
+        }),
       })
       .nullable(),
     output: z.json(),

@@ -44,6 +44,8 @@ export interface FrozenBaseline {
   readonly content_digest: string;
   /** Digest of the manifest of its case summaries. */
   readonly summaries: string;
+  /** The revision of its grades, where people had corrected some. */
+  readonly revision?: number;
 }
 
 /** The cases of a baseline in case_id order, in content-addressed chunks of JSON lines. */

@@ -7,6 +7,7 @@ import { type CaseSummary, summaryLine, summaryOf } from '../core/case-summary.t
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { caseSummaries } from './case-summaries.ts';
 import { findRun } from './run.ts';
+import { type RunView, viewRun } from './run-view.ts';
 
 const CHUNK = 1_000; // cases
 
@@ -23,11 +24,12 @@ export async function freezeBaseline(
   if (wanted === undefined) return null;
   const run_id = wanted === 'blessed' ? await deps.store.blessed(profile.profile_id) : wanted;
   if (run_id === null) return null;
-  const run = comparable(await findRun(deps.store, run_id));
+  const view = await viewRun(deps.store, comparable(await findRun(deps.store, run_id)));
   return {
-    run_id: run.run_id,
-    content_digest: run.content_digest ?? '',
-    summaries: await writeSummaries(deps, run),
+    run_id: view.run.run_id,
+    content_digest: view.content_digest ?? '',
+    summaries: await writeSummaries(deps, view),
+    ...(view.revision === 0 ? {} : { revision: view.revision }),
   };
 }
 
@@ -40,7 +42,7 @@ export function comparable(run: RunRow, what = 'compare'): RunRow {
 
 async function writeSummaries(
   { store, artifacts }: { readonly store: Store; readonly artifacts: ArtifactStore },
-  run: RunRow,
+  view: RunView,
 ): Promise<string> {
   const chunks: string[] = [];
   let lines: string[] = [];
@@ -50,7 +52,7 @@ async function writeSummaries(
     cases += lines.length;
     lines = [];
   };
-  for await (const page of caseSummaries(store, run)) {
+  for await (const page of caseSummaries(store, view)) {
     for (const { summary } of page) {
       lines.push(summaryLine(summary));
       if (lines.length === CHUNK) await close();

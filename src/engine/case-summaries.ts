@@ -1,9 +1,9 @@
 import type { Fault, TerminalStatus } from '../contract/state.ts';
-import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
+import type { ExecutionRow, RunReaders } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { CaseSummaries, type CaseSummary, type ContentOutcome, summarize } from '../core/case-summary.ts';
-import type { Verdict } from '../core/verdict.ts';
 import { allExecutions } from './all-executions.ts';
+import { correctedAggregates, type RunView } from './run-view.ts';
 
 /** An ended execution as verdict and comparison see it. */
 export function outcomeOf(row: ExecutionRow): ContentOutcome {
@@ -25,14 +25,11 @@ export interface PlacedSummary {
   readonly ordinal: number;
 }
 
-/** The cases of a run in case_id order, a page at a time; only executions that have ended count, and those that the verdict is about. */
-export async function* caseSummaries(
-  store: RunReaders,
-  run: Pick<RunRow, 'run_id' | 'verdict' | 'repeats'>,
-): AsyncGenerator<PlacedSummary[]> {
-  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
+/** The cases of a run by a revision in case_id order, a page at a time; only executions that have ended count, and those that the verdict is about. */
+export async function* caseSummaries(store: RunReaders, view: RunView): AsyncGenerator<PlacedSummary[]> {
+  const { run, verdict } = view;
   const stop = (verdict?.early_stop?.after_cases ?? Number.POSITIVE_INFINITY) * run.repeats;
-  const corrected = new Map((await store.corrections(run.run_id)).map((row) => [row.ordinal, row.aggregate]));
+  const corrected = correctedAggregates(view);
   let found: PlacedSummary[] = [];
   let ordinal = 0;
   const summaries = new CaseSummaries(summarize, (summary) => found.push({ summary, ordinal }));

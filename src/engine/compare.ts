@@ -7,11 +7,15 @@ import { comparable } from './baseline.ts';
 import { caseSummaries, type PlacedSummary } from './case-summaries.ts';
 import { CasePairing } from './pair-cases.ts';
 import { readSnapshot } from './run-context.ts';
+import { type RunView, viewRun } from './run-view.ts';
 
 /** Overrides of what the candidate's profile declares. */
 export interface CompareOptions {
   readonly alpha?: number;
   readonly max_regressions?: number;
+  /** Which revision of each run; left out: the last. */
+  readonly baseline_revision?: number;
+  readonly candidate_revision?: number;
 }
 
 /** Two runs compared: which they are, the numbers, and the cases that changed. */
@@ -28,6 +32,8 @@ export interface ComparedRun {
   readonly run_id: string;
   readonly agent: { readonly name: string; readonly version: string };
   readonly repeats: number;
+  /** The revision of the verdict that the grades are of; 0 is the run's own. */
+  readonly revision: number;
   readonly content_digest: string;
 }
 
@@ -47,22 +53,24 @@ export async function compareRuns(
   const runs = [comparable(baseline), comparable(candidate)];
   const [old, now] = (await Promise.all(runs.map((run) => readSnapshot(deps.store, run)))) as [Snapshot, Snapshot];
   const policy = policyOf(old, now, options);
-  const builder = new ComparisonBuilder(policy, `${baseline.content_digest}/${candidate.content_digest}`);
+  const before = await viewRun(deps.store, baseline, options.baseline_revision ?? null);
+  const after = await viewRun(deps.store, candidate, options.candidate_revision ?? null);
+  const builder = new ComparisonBuilder(policy, `${before.content_digest}/${after.content_digest}`);
   const tags = await TagIndex.read(deps.artifacts, candidate);
   const changes: CaseChange[] = [];
   let told = 0;
-  const pairing = new CasePairing<PlacedSummary>(summariesOf(deps.store, baseline), (pair) => {
+  const pairing = new CasePairing<PlacedSummary>(summariesOf(deps.store, before), (pair) => {
     const placed = pair.candidate;
     const change = builder.add(pair.baseline, placed?.summary ?? null, placed === null ? [] : tags.of(placed.ordinal));
     if (change.change === 'equal') return;
     told += 1;
     if (changes.length < MOST_CHANGES) changes.push(change);
   });
-  for await (const page of caseSummaries(deps.store, candidate)) for (const placed of page) await pairing.add(placed);
+  for await (const page of caseSummaries(deps.store, after)) for (const placed of page) await pairing.add(placed);
   await pairing.end();
   return {
-    baseline: named(baseline, old),
-    candidate: named(candidate, now),
+    baseline: named(before, old),
+    candidate: named(after, now),
     ...builder.end(),
     changes,
     changes_left_out: told - changes.length,
@@ -79,18 +87,19 @@ function policyOf(old: Snapshot, now: Snapshot, options: CompareOptions): Compar
   };
 }
 
-function named(run: RunRow, { profile }: Snapshot): ComparedRun {
+function named({ run, revision, content_digest }: RunView, { profile }: Snapshot): ComparedRun {
   const { name, version } = profile.agent;
   return {
     run_id: run.run_id,
     agent: { name, version },
     repeats: run.repeats,
-    content_digest: run.content_digest ?? '',
+    revision,
+    content_digest: content_digest ?? '',
   };
 }
 
-async function* summariesOf(store: RunReaders, run: RunRow) {
-  for await (const page of caseSummaries(store, run)) for (const { summary } of page) yield summary;
+async function* summariesOf(store: RunReaders, view: RunView) {
+  for await (const page of caseSummaries(store, view)) for (const { summary } of page) yield summary;
 }
 
 /** The tags of a run's cases by ordinal: a number a case, the sets of tags once each. */

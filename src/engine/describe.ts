@@ -5,31 +5,26 @@ import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { CorrectionRow, EvidenceRecord, ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { assumedOf, reserveOf, spentOf } from '../core/budget.ts';
-import { revisionRoot } from '../core/evidence.ts';
+import { revisionRoots } from '../core/evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
 import { executionId } from '../lib/id.ts';
 import { allExecutions } from './all-executions.ts';
 import { bodyOf, type EnvelopeBody, type ResultBody } from './evidence-rows.ts';
+import { executionsNotPassed } from './not-passed.ts';
 import { readSnapshot } from './run-context.ts';
+import { type RunView, viewRun } from './run-view.ts';
 
-/** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan.
- * `revised`: by the last revision of the verdict, where people corrected grades. */
-export async function describeRun(store: RunReaders, run: RunRow, revised = false): Promise<RunDocument> {
-  const [snapshot, progress, budgets, corrections] = await Promise.all([
+/** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
+export async function describeRun(store: RunReaders, run: RunRow, given?: RunView): Promise<RunDocument> {
+  const [snapshot, progress, budgets, view] = await Promise.all([
     readSnapshot(store, run),
     store.progress(run.run_id),
     store.budgets(run.run_id),
-    store.corrections(run.run_id),
+    given ?? viewRun(store, run),
   ]);
   const left_out = run.stop_reason !== null && run.finished_at !== null ? progress.pending : 0;
-  const last = corrections.at(-1);
-  const text = revised && last !== undefined ? last.verdict : run.verdict;
-  const verdict = text === null ? null : (JSON.parse(text) as Verdict);
-  const was =
-    revised && last !== undefined
-      ? ` (revision ${last.revision} by ${last.principal}; the run's own verdict is ${run.gate_status})`
-      : '';
+  const { verdict } = view;
   const { profile, dataset } = snapshot;
   const { completed, failed, timed_out, cancelled, pending, running, retry_scheduled, waiting, total } = progress;
   const { kind, name, version, provider } = profile.agent;
@@ -38,8 +33,8 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
     run_key: run.run_key,
     regrade_of: snapshot.regrade_of?.run_id ?? null,
     status: run.status,
-    gate_status: verdict?.gate_status ?? run.gate_status,
-    reason: verdict === null ? run.reason : `${verdict.reason}${was}`,
+    gate_status: view.gate_status,
+    reason: verdict === null ? run.reason : verdict.reason,
     profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
     agent: { kind, name, version, provider },
     dataset: { dataset_id: dataset.dataset_id, dataset_version: dataset.dataset_version, cases: dataset.cases },
@@ -81,7 +76,7 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
       untold: budget.untold,
       reserve: reserveOf(budget),
     })),
-    revision: revisionOf(run, corrections.at(-1)),
+    revision: revisionOf(view),
     attempts: progress.attempts,
     stale_attempts: progress.stale,
     created_at: instant(run.created_at),
@@ -89,117 +84,94 @@ export async function describeRun(store: RunReaders, run: RunRow, revised = fals
     finished_at: run.finished_at === null ? null : instant(run.finished_at),
     duration_ms: run.started_at === null || run.finished_at === null ? null : run.finished_at - run.started_at,
     snapshot_digest: run.snapshot_digest,
-    content_digest: run.content_digest,
+    content_digest: view.content_digest,
     evidence_root: run.evidence_root,
   };
 }
 
-function revisionOf({ evidence_root }: RunRow, last: CorrectionRow | undefined): RunDocument['revision'] {
-  if (last === undefined) return null;
-  const { gate_status, reason, passed, pass_rate, content_digest } = JSON.parse(last.verdict) as Verdict;
+function revisionOf({ run, revision, latest, corrections }: RunView): RunDocument['revision'] {
+  if (latest === 0 || run.verdict === null) return null;
+  const last = corrections.at(-1);
+  const { gate_status, reason, passed, pass_rate, content_digest } = JSON.parse(run.verdict) as Verdict;
   return {
-    number: last.revision,
-    corrected_by: last.principal,
-    corrected_at: instant(last.corrected_at),
-    gate_status,
-    reason,
-    passed,
-    pass_rate,
-    content_digest,
-    revision_root: revisionRoot({
-      evidence_root: evidence_root ?? '',
-      revision: last.revision,
-      correction: last.hash,
-    }),
+    number: revision,
+    latest,
+    corrected_by: last?.principal ?? null,
+    corrected_at: last === undefined ? null : instant(last.corrected_at),
+    revision_root: revisionRoots(run, corrections).at(-1) ?? '',
+    own: { gate_status, reason, passed, pass_rate, content_digest },
   };
 }
 
-/** What people corrected of one execution. */
-function correctedOf(rows: readonly CorrectionRow[] | undefined): ExecutionDocument['corrected'] {
-  const last = rows?.at(-1);
-  if (rows === undefined || last === undefined) return null;
-  const { passed, score } = JSON.parse(last.aggregate) as Aggregate;
-  const results = new Map(rows.map((row) => [(JSON.parse(row.result) as EvaluatorResult).index, row]));
-  return {
-    revision: last.revision,
-    corrected_by: last.principal,
-    passed,
-    score,
-    results: [...results.values()].map((row) => {
-      const { index, status, score: given, reason } = JSON.parse(row.result) as EvaluatorResult;
-      return { index, status, score: given, reason };
-    }),
-  };
-}
-
-/** The execution as it counts: people's results in place of the evaluators', and the aggregate with them. */
+/** The execution by the corrections of its grades: people's results in place of the evaluators', and the aggregate with them. */
 function withCorrections(document: ExecutionDocument, rows: readonly CorrectionRow[]): ExecutionDocument {
   const last = rows.at(-1);
   if (last === undefined) return document;
-  const results = [...document.evaluator_results];
+  const evaluator_results = [...document.evaluator_results];
+  const own = new Map<number, Pick<EvaluatorResult, 'index' | 'status' | 'score' | 'reason'>>();
   for (const row of rows) {
     const result = JSON.parse(row.result) as EvaluatorResult;
-    results[result.index] = result as ExecutionDocument['evaluator_results'][number];
+    const before = document.evaluator_results[result.index];
+    if (before !== undefined) {
+      const { index, status, score, reason } = before;
+      own.set(index, { index, status, score, reason });
+    }
+    evaluator_results[result.index] = result as ExecutionDocument['evaluator_results'][number];
   }
+  const { passed = false, score = 0 } = document.aggregate ?? {};
   const aggregate = JSON.parse(last.aggregate) as Aggregate as ExecutionDocument['aggregate'];
-  return { ...document, aggregate, evaluator_results: results };
+  const corrected = { corrected_by: last.principal, own: { passed, score, results: [...own.values()] } };
+  return { ...document, aggregate, evaluator_results, corrected };
 }
 
 /** Which executions of a run to describe: all, those that did not pass, or those of one case. */
 export type ExecutionFilter =
-  | { readonly type: 'all' | 'not_passed' }
+  | { readonly type: 'all' }
+  | { readonly type: 'not_passed' }
   | { readonly type: 'case'; readonly case_id: string };
 
 /** The documents about executions of a run, streamed; all of them come in (case_id, repeat) order, those not passed in plan order. */
 export async function* describeExecutions(
   deps: { store: RunReaders; artifacts: ArtifactStore },
-  run: RunRow,
+  view: RunView,
   filter: ExecutionFilter = { type: 'all' },
-  revised = false,
 ): AsyncGenerator<ExecutionDocument> {
-  const corrections = Map.groupBy(await deps.store.corrections(run.run_id), (row) => row.ordinal);
-  for await (const rows of pages(deps.store, run, filter)) {
+  const { run } = view;
+  const corrections = Map.groupBy(view.corrections, (row) => row.ordinal);
+  for await (const rows of pages(deps.store, view, filter)) {
     const ordinals = rows.map((row) => row.ordinal);
     const evidence = Map.groupBy(await deps.store.evidence(run.run_id, ordinals), (record) => record.ordinal);
     const attempts = Map.groupBy(await deps.store.attempts(run.run_id, ordinals), (attempt) => attempt.ordinal);
     for (const row of rows) {
       const own = (evidence.get(row.ordinal) ?? []).filter((record) => record.attempt === row.attempt);
       const all = attempts.get(row.ordinal) ?? [];
-      const document = await describeExecution(deps.artifacts, run, row, own, {
+      const document = await describeExecution(deps.artifacts, view, row, own, {
         count: all.length,
         reason: all.at(-1)?.reason ?? null,
-        corrected: correctedOf(corrections.get(row.ordinal)),
       });
-      yield revised ? withCorrections(document, corrections.get(row.ordinal) ?? []) : document;
+      yield withCorrections(document, corrections.get(row.ordinal) ?? []);
     }
   }
 }
 
 const PAGE = 100;
 
-async function* pages(store: RunReaders, run: RunRow, filter: ExecutionFilter): AsyncGenerator<ExecutionRow[]> {
-  if (filter.type === 'all') yield* allExecutions(store, run.run_id);
-  else if (filter.type === 'case') {
-    const rows = await store.executions(run.run_id, {
-      after: { case_id: filter.case_id, repeat: 0 },
-      limit: run.repeats,
-    });
+async function* pages(store: RunReaders, view: RunView, filter: ExecutionFilter): AsyncGenerator<ExecutionRow[]> {
+  const { run_id, repeats } = view.run;
+  if (filter.type === 'all') yield* allExecutions(store, run_id);
+  else if (filter.type === 'not_passed') yield* executionsNotPassed(store, view, PAGE);
+  else {
+    const rows = await store.executions(run_id, { after: { case_id: filter.case_id, repeat: 0 }, limit: repeats });
     yield rows.filter((row) => row.case_id === filter.case_id);
-  } else {
-    for (let after: number | null = -1; after !== null; ) {
-      const rows: ExecutionRow[] = await store.executionsNotPassed(run.run_id, { after, limit: PAGE });
-      yield rows;
-      after = rows.at(-1)?.ordinal ?? null;
-    }
   }
 }
 
 async function describeExecution(
   artifacts: ArtifactStore,
-  run: RunRow,
+  { run, revision }: RunView,
   row: ExecutionRow,
   evidence: readonly EvidenceRecord[],
-  attempts: { count: number; reason: string | null; corrected: ExecutionDocument['corrected'] },
+  attempts: { count: number; reason: string | null },
 ): Promise<ExecutionDocument> {
   let envelope: Envelope | null = null;
   let latency_ms: number | null = null;
@@ -219,6 +191,7 @@ async function describeExecution(
     execution_id: executionId(run.run_id, row.ordinal),
     case_id: row.case_id,
     repeat: row.repeat,
+    revision,
     status: row.status,
     fault: row.fault,
     reason: row.status === 'completed' ? null : attempts.reason,
@@ -227,7 +200,7 @@ async function describeExecution(
     attempts: attempts.count,
     latency_ms,
     evaluator_results: results,
-    corrected: attempts.corrected,
+    corrected: null,
     output: (envelope?.structured ?? envelope?.text ?? null) as ExecutionDocument['output'],
     failure: failure as ExecutionDocument['failure'],
     beyond_stop: run.stop_after !== null && row.ordinal >= run.stop_after,

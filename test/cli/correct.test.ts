@@ -37,9 +37,9 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   });
   const shown = JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout) as RunDocument;
   expect(shown).toMatchObject({
-    gate_status: 'fail',
-    passed: 8,
-    revision: { number: 1, gate_status: 'pass', passed: 9 },
+    gate_status: 'pass',
+    passed: 9,
+    revision: { number: 1, latest: 1, own: { gate_status: 'fail', passed: 8 } },
   });
   expect(shown.revision?.corrected_by).toMatch(/^human:/);
   const root = shown.revision?.revision_root ?? '';
@@ -51,16 +51,17 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
     'the root expected proves the run, its corrections up to revision 1, and that verdict',
   );
   expect((await proctor(at, ['show', 'last', '--gate'])).code).toBe(0);
-  expect((await proctor(at, ['show', 'last', '--verdict'])).stdout).toBe(own);
+  expect((await proctor(at, ['show', 'last', '--verdict', '--revision', '0'])).stdout).toBe(own);
   const report = (await proctor(at, ['show', 'last'])).stdout;
-  expect(report).toMatch(/PASS .*revision 1 by human:.*its own verdict is fail/);
+  expect(report).toMatch(/PASS .*revision 1 by human:.*own verdict is fail/);
   expect(report).toContain(root);
   const execution = JSON.parse(
     (await proctor(at, ['show', 'last', '--case', 'c0004', '--json'])).stdout,
   ) as ExecutionDocument;
   expect(execution).toMatchObject({
-    aggregate: { passed: false },
-    corrected: { passed: true, results: [{ index: 0, status: 'passed', reason: '“no” is right here' }] },
+    aggregate: { passed: true },
+    evaluator_results: [{ index: 0, status: 'passed', reason: '“no” is right here' }],
+    corrected: { own: { passed: false, results: [{ index: 0, status: 'failed' }] } },
   });
 
   // Exports and comparisons go by the revision.
@@ -73,7 +74,9 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   await proctor(at, ['correct', 'last', 'c0004', '--status', 'failed', '--reason', 'I was wrong']);
   await proctor(at, ['correct', 'last', 'c0001', '--status', 'failed', '--score', '0.25', '--reason', 'too short']);
   expect(JSON.parse((await proctor(at, ['show', 'last', '--json'])).stdout)).toMatchObject({
-    revision: { number: 3, gate_status: 'fail', passed: 7 },
+    gate_status: 'fail',
+    passed: 7,
+    revision: { number: 3, latest: 3 },
   });
   const later = await proctor(at, ['verify', 'last', '--expect', root]);
   expect(later).toMatchObject({ code: 0, stdout: expect.stringContaining('not covered by it: 2 later revisions') });

@@ -71,6 +71,7 @@ test('csv has a row an execution and nothing that a spreadsheet would execute', 
     'latency_ms',
     'reason',
     'output',
+    'revision',
   ]);
   expect(rows.find((row) => row['case_id'] === 'c0009')).toMatchObject({
     passed: 'false',

@@ -1,5 +1,6 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 
 const MOST_SHOWN = 9; // GitHub shows ten annotations of a kind a step: the gate and nine cases
@@ -11,7 +12,8 @@ export const annotations: Exporter = {
   extension: 'txt',
   async *write({ run, executions }) {
     const { gate_status } = run;
-    const reason = run.reason ?? `the run is ${run.status}`;
+    const note = revisionNote(run);
+    const reason = `${run.reason ?? `the run is ${run.status}`}${note === null ? '' : ` (${note})`}`;
     const level = { pass: 'notice', fail: 'error', inconclusive: 'warning', unknown: 'error' }[gate_status];
     const word = run.status === 'completed' ? gate_status.toUpperCase() : run.status.toUpperCase();
     const name = `${run.profile.profile_id}: ${run.agent.name} ${run.agent.version}`;

@@ -3,7 +3,7 @@ import type { Exporter } from '../../contract/exporter.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 
 const FIRST = ['case_id', 'repeat', 'status', 'fault', 'passed', 'score'] as const;
-const LAST = ['attempts', 'latency_ms', 'reason', 'output'] as const;
+const LAST = ['attempts', 'latency_ms', 'reason', 'output', 'revision'] as const;
 
 /**
  * One row an execution (RFC 4180, CRLF), a column a dimension. A text that a spreadsheet would take for a formula gets an apostrophe in
@@ -35,6 +35,7 @@ function cells(execution: ExecutionDocument, dimensions: readonly string[]): (st
     execution.latency_ms,
     passed ? null : whyNotPassed(execution),
     typeof output === 'string' || output === null ? output : JSON.stringify(output),
+    execution.revision,
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { RunDocument } from '../../contract/documents.ts';
+import { revisionNote } from '../../core/revision-note.ts';
 import type { BaselineResult, ConditionResult } from '../../core/verdict.ts';
 import { escapeHtml as text } from './html-escape.ts';
 
@@ -7,9 +8,10 @@ export function headSection(run: RunDocument): string {
   const { gate_status } = run;
   const reason = run.reason ?? `the run is ${run.status}`;
   const word = run.status === 'completed' ? gate_status : run.status;
+  const note = revisionNote(run);
   return `<header><p class="verdict ${gate_status}">${text(word.toUpperCase())}</p>
 <h1>${text(run.agent.name)} <span class="dim">${text(run.agent.version)}</span></h1>
-<p class="reason">${text(reason)}</p></header>\n`;
+<p class="reason">${text(reason)}</p>${note === null ? '' : `<p class="dim">${text(note)}</p>`}</header>\n`;
 }
 
 /** The numbers of the run. */

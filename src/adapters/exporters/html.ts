@@ -110,7 +110,9 @@ function evidence(run: RunDocument): string {
   if (run.evidence_root === null) return '';
   const { revision } = run;
   const revised =
-    revision === null ? '' : ` · root of revision ${revision.number} <code>${text(revision.revision_root)}</code>`;
+    revision === null || revision.number === 0
+      ? ''
+      : ` · root of revision ${revision.number} <code>${text(revision.revision_root)}</code>`;
   const root = text(revision?.revision_root ?? run.evidence_root);
   return ` · evidence root <code>${run.evidence_root}</code>${revised} · check with <code>proctor verify ${text(run.run_id)} --expect ${root}</code>`;
 }

@@ -1,5 +1,6 @@
 import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 
 /**
@@ -38,7 +39,8 @@ interface Outcome {
 
 function gateResult(run: RunDocument): Outcome {
   const { gate_status } = run;
-  const message = run.reason ?? `the run is ${run.status}`;
+  const note = revisionNote(run);
+  const message = `${run.reason ?? `the run is ${run.status}`}${note === null ? '' : ` (${note})`}`;
   if (gate_status === 'pass') return { kind: 'passed', message };
   return { kind: gate_status === 'fail' ? 'failure' : 'error', message };
 }
@@ -53,6 +55,7 @@ function gateSuite(run: RunDocument, { kind, message }: Outcome): string {
     interval: run.interval === null ? null : run.interval.join(' '),
     content_digest: run.content_digest,
     evidence_root: run.evidence_root,
+    revision: run.revision?.number ?? null,
     revision_root: run.revision?.revision_root ?? null,
   };
   const lines = Object.entries(properties)

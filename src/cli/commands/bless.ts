@@ -1,5 +1,6 @@
 import { findRun } from '../../engine/run.ts';
 import { readSnapshot } from '../../engine/run-context.ts';
+import { viewRun } from '../../engine/run-view.ts';
 import { instant } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
 import { printable } from '../output.ts';
@@ -8,6 +9,7 @@ import { printable } from '../output.ts';
 export const bless: Command<{ readonly run: string }> = async ({ openApp, output }, options) => {
   await using app = await openApp({ existing: true });
   const run = await findRun(app.store, options.run);
+  const { gate_status, revision } = await viewRun(app.store, run);
   const { profile_id } = (await readSnapshot(app.store, run)).profile;
   const before = await app.store.blessed(profile_id);
   const changed = await app.store.bless(profile_id, run.run_id, app.principal);
@@ -15,15 +17,16 @@ export const bless: Command<{ readonly run: string }> = async ({ openApp, output
   const document = {
     profile_id,
     run_id: run.run_id,
-    gate_status: run.gate_status,
+    gate_status,
+    revision,
     blessed_by: now?.blessed_by ?? app.principal,
     blessed_at: now === undefined ? null : instant(now.blessed_at),
     before: changed ? before : null,
     changed,
   };
   const name = printable(profile_id);
-  if (changed && run.gate_status !== 'pass')
-    output.note(`proctor: the gate of ${run.run_id} is ${run.gate_status}; it is the baseline all the same`);
+  if (changed && gate_status !== 'pass')
+    output.note(`proctor: the gate of ${run.run_id} is ${gate_status}; it is the baseline all the same`);
   output.result(
     document,
     changed

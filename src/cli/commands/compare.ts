@@ -10,6 +10,8 @@ interface CompareOptions {
   readonly candidate: string;
   readonly alpha?: number;
   readonly maxRegressions?: number;
+  readonly baselineRevision?: number;
+  readonly candidateRevision?: number;
 }
 
 /** `proctor compare A B`: two completed runs, paired case by case; exit 1 when B is a regression by the declared test. */
@@ -20,6 +22,8 @@ export const compare: Command<CompareOptions> = async ({ openApp, output }, opti
   const found = await compareRuns(app, baseline, candidate, {
     ...(options.alpha === undefined ? {} : { alpha: options.alpha }),
     ...(options.maxRegressions === undefined ? {} : { max_regressions: options.maxRegressions }),
+    ...(options.baselineRevision === undefined ? {} : { baseline_revision: options.baselineRevision }),
+    ...(options.candidateRevision === undefined ? {} : { candidate_revision: options.candidateRevision }),
   });
   output.result(found, output.json ? '' : text(found, output));
   return { regression: 1, no_regression: 0, not_comparable: 5 }[found.outcome];
@@ -57,8 +61,9 @@ function headline({ outcome, reason }: RunComparison, output: Output): string {
   return `${output.style('bold', output.style(colour, ` ${word} `))} ${reason}`;
 }
 
-function runText({ run_id, agent, repeats }: ComparedRun, dim: (what: string) => string): string {
-  return `${printable(agent.name)} ${printable(agent.version)}  ${dim(`${run_id}${repeats > 1 ? ` × ${repeats}` : ''}`)}`;
+function runText({ run_id, agent, repeats, revision }: ComparedRun, dim: (what: string) => string): string {
+  const which = revision === 0 ? '' : `, revision ${revision}`;
+  return `${printable(agent.name)} ${printable(agent.version)}  ${dim(`${run_id}${repeats > 1 ? ` × ${repeats}` : ''}${which}`)}`;
 }
 
 function pairingText(pairing: Pairing): string {

@@ -2,6 +2,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import { revisionRoot } from '../../core/evidence.ts';
 import { correctGrade, type RevisedVerdict } from '../../engine/corrections.ts';
 import { findRun } from '../../engine/run.ts';
+import { viewRun } from '../../engine/run-view.ts';
 import { instant } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
 import { printable } from '../output.ts';
@@ -24,6 +25,7 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
   if (options.reason.trim() === '') throw new ProctorError('usage', 'say why with `--reason`: the record stays');
   await using app = await openApp({ existing: true });
   const run = await findRun(app.store, options.run);
+  const before = await viewRun(app.store, run);
   const row = await correctGrade(
     app,
     run,
@@ -47,7 +49,7 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
     corrected_by: row.principal,
     corrected_at: instant(row.corrected_at),
     gate_status: verdict.gate_status,
-    gate_status_before: run.gate_status,
+    gate_status_before: before.gate_status,
     reason: verdict.reason,
     passed: verdict.passed,
     pass_rate: verdict.pass_rate,

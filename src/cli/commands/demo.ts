@@ -9,6 +9,7 @@ import { type App, createApp } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import { describeRun } from '../../engine/describe.ts';
 import { createRun, findRun } from '../../engine/run.ts';
+import { viewRun } from '../../engine/run-view.ts';
 import { verifyRun } from '../../engine/verify/verify-run.ts';
 import { programFile } from '../../lib/program-file.ts';
 import type { Command, CommandContext } from '../context.ts';
@@ -90,7 +91,7 @@ export const demo: Command<Record<string, never>> = async (context) => {
     const verification = await verifyRun(app, run, null);
     output.result(
       { ...document, verified: verification.ok, demo_ms: Math.round(performance.now() - started) },
-      `${await runReport(app, run, document, output)}\n\n${verificationText(verification, output)}`,
+      `${await runReport(app, await viewRun(app.store, run), document, output)}\n\n${verificationText(verification, output)}`,
     );
     say(
       `\n${output.noteStyle('dim', `${duration(performance.now() - started)} in all. Everything is kept in ${folder}`)}`,

@@ -10,6 +10,7 @@ import type { RunRow } from '../../contract/store.ts';
 import { revisionRoots } from '../../core/evidence.ts';
 import { describeExecutions, describeRun } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
+import { viewRun } from '../../engine/run-view.ts';
 import { randomText } from '../../lib/id.ts';
 import { onlyFileAt } from '../../lib/regular-file.ts';
 import type { Command, CommandContext } from '../context.ts';
@@ -20,6 +21,7 @@ interface ExportOptions {
   readonly format: string;
   readonly out?: string;
   readonly sign?: string;
+  readonly revision?: number;
 }
 
 /** `proctor export RUN --format FORMAT --out PATH`: a run for CI, spreadsheets, people, or another machine. */
@@ -30,6 +32,8 @@ export const exportRun: Command<ExportOptions> = async (context, options) => {
     throw new ProctorError('usage', 'a bundle is a file: say where with --out PATH');
   if (!bundle && options.sign !== undefined)
     throw new ProctorError('usage', '--sign signs a bundle; the other formats carry no signature');
+  if (bundle && options.revision !== undefined)
+    throw new ProctorError('usage', 'a bundle holds every revision; --revision is for the other formats');
   await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
   if (run.finished_at === null)
@@ -39,9 +43,10 @@ export const exportRun: Command<ExportOptions> = async (context, options) => {
     );
   const target = options.out === undefined ? null : path.resolve(context.cwd, options.out);
   if (exporter === null) return await bundleOf(context, app, run, target ?? '', options.sign ?? null);
+  const view = await viewRun(app.store, run, options.revision ?? null);
   const parts = exporter.write({
-    run: await describeRun(app.store, run, true),
-    executions: () => describeExecutions(app, run, { type: 'all' }, true),
+    run: await describeRun(app.store, run, view),
+    executions: () => describeExecutions(app, view),
   });
   if (target === null) {
     await context.output.text(parts);

@@ -1,12 +1,13 @@
 import { type LoadedProfile, loadProfile } from '../../adapters/profiles/load-profile.ts';
 import { type App, createPlugins } from '../../app.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { ExecutionRow } from '../../contract/store.ts';
 import { freezeBaseline } from '../../engine/baseline.ts';
 import { estimate } from '../../engine/estimate.ts';
+import { executionsNotPassed } from '../../engine/not-passed.ts';
 import { preflight } from '../../engine/preflight.ts';
 import { createRun, findRun } from '../../engine/run.ts';
 import { readSnapshot } from '../../engine/run-context.ts';
+import { viewRun } from '../../engine/run-view.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
 import { planText } from '../plan-text.ts';
@@ -77,9 +78,7 @@ async function servable(app: App, { profile, base_dir, file, locate }: LoadedPro
   });
 }
 
-const PAGE = 1000;
-
-/** The case ids of a run of which an execution did not pass. */
+/** The case ids of a run of which an execution did not pass, by its last revision. */
 async function casesNotPassed(app: App, runId: string): Promise<string[]> {
   const before = await findRun(app.store, runId);
   if (before.finished_at === null)
@@ -88,11 +87,8 @@ async function casesNotPassed(app: App, runId: string): Promise<string[]> {
       `${before.run_id} is ${before.status}: what failed is known when it has ended; \`proctor resume ${before.run_id}\` goes on with it`,
     );
   const ids = new Set<string>();
-  for (let after: number | null = -1; after !== null; ) {
-    const rows: ExecutionRow[] = await app.store.executionsNotPassed(before.run_id, { after, limit: PAGE });
+  for await (const rows of executionsNotPassed(app.store, await viewRun(app.store, before)))
     for (const row of rows) if (before.stop_reason !== 'early_stop' || row.status !== 'cancelled') ids.add(row.case_id);
-    after = rows.at(-1)?.ordinal ?? null;
-  }
   if (ids.size === 0)
     throw new ProctorError('usage', `every case of ${before.run_id} passed; there is nothing to run again`);
   return [...ids];

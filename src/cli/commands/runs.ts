@@ -6,7 +6,7 @@ import { printable, type Style } from '../output.ts';
 
 const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', inconclusive: 'yellow', unknown: 'dim' };
 
-/** `proctor runs`: the runs of the store, newest first. */
+/** `proctor runs`: the runs of the store by their last revisions, newest first. */
 export const runs: Command<{ readonly limit: number; readonly after?: string }> = async (context, options) => {
   await using app = await context.openApp({ existing: true });
   const { output } = context;
@@ -24,7 +24,7 @@ export const runs: Command<{ readonly limit: number; readonly after?: string }> 
     const rows = documents.map((document) => [
       document.run_id,
       document.status,
-      output.style(COLOURS[document.gate_status] ?? 'dim', document.gate_status),
+      `${output.style(COLOURS[document.gate_status] ?? 'dim', document.gate_status)}${document.revision === null ? '' : output.style('dim', ` (revision ${document.revision.number})`)}`,
       document.pass_rate === null ? '-' : percent(document.pass_rate),
       number(document.executions.total),
       document.duration_ms === null ? '-' : duration(document.duration_ms),

@@ -1,15 +1,13 @@
-import type { App } from '../../app.ts';
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type { RunRow } from '../../contract/store.ts';
-import type { Verdict } from '../../core/verdict.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
+import { type RunView, viewRun } from '../../engine/run-view.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { cut } from '../format.ts';
 import { type Output, printable } from '../output.ts';
-import { exitCodeOf, printRun } from '../work.ts';
+import { exitCodeOf, printView } from '../work.ts';
 
 interface ShowOptions {
   readonly run: string;
@@ -18,30 +16,25 @@ interface ShowOptions {
   readonly case?: string;
   readonly verdict?: boolean;
   readonly gate?: boolean;
+  readonly revision?: number;
 }
 
 /** `proctor show RUN`: the run's document, or its executions a line each, or one case whole. */
 export const show: Command<ShowOptions> = async (context, options) => {
   await using app = await context.openApp({ existing: true });
-  const run = await findRun(app.store, options.run);
+  const view = await viewRun(app.store, await findRun(app.store, options.run), options.revision ?? null);
   if (options.case !== undefined || options.executions)
-    await showExecutions(context, describeExecutions(app, run, filterOf(options)), options);
-  else if (options.verdict) showVerdict(context, run);
-  else await printRun(context, app, run.run_id);
-  return options.gate ? exitCodeOf({ ...run, gate_status: await gateStatus(app, run) }) : 0;
+    await showExecutions(context, describeExecutions(app, view, filterOf(options)), options);
+  else if (options.verdict) showVerdict(context, view);
+  else await printView(context.output, app, view);
+  return options.gate ? exitCodeOf({ status: view.run.status, gate_status: view.gate_status }) : 0;
 };
 
-/** The gate with what people corrected, where they did. */
-async function gateStatus({ store }: App, run: RunRow): Promise<RunRow['gate_status']> {
-  const last = (await store.corrections(run.run_id)).at(-1);
-  return last === undefined ? run.gate_status : (JSON.parse(last.verdict) as Verdict).gate_status;
-}
-
 /** The verdict document byte for byte (`verdict.json`), for comparison with another run's or machine's. */
-function showVerdict({ output }: CommandContext, run: RunRow): void {
-  if (run.verdict === null)
+function showVerdict({ output }: CommandContext, { run, verdict, verdict_json }: RunView): void {
+  if (verdict_json === null)
     throw new ProctorError('illegal_transition', `${run.run_id} is ${run.status} and has no verdict`);
-  output.result(JSON.parse(run.verdict), run.verdict);
+  output.result(verdict, verdict_json);
 }
 
 function filterOf(options: ShowOptions): ExecutionFilter {
@@ -80,9 +73,9 @@ function whole(execution: ExecutionDocument, output: Output): string {
     return `  ${mark} ${result.ref} ${output.style('dim', `${result.dimension}${result.blocking ? ', blocking' : ''}`)}  ${result.score ?? ''} ${printable(result.reason ?? result.status)}`;
   });
   if (execution.corrected !== null)
-    for (const { index, status, reason } of execution.corrected.results)
+    for (const { index, status, reason } of execution.corrected.own.results)
       results.push(
-        `  ${output.style('yellow', '✎')} evaluator ${index} ${status} by ${printable(execution.corrected.corrected_by)}: ${printable(reason ?? '')}`,
+        `  ${output.style('yellow', '✎')} corrected by ${printable(execution.corrected.corrected_by)}; evaluator ${index} itself: ${status} ${printable(reason ?? '')}`,
       );
   const answer =
     execution.output === null
