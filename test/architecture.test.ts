@@ -64,6 +64,11 @@ const RESERVED: readonly (readonly [what: string, pattern: RegExp, where: readon
   ['worker threads', /from 'node:worker_threads'/, ['adapters/transport/']],
   ['calls of tools', /\.invokeTool\(/, ['gateway/']],
   ['tool sources', /from '.*adapters\/tools\/(?!index)/, ['gateway-app.ts']],
+  [
+    'parsing YAML',
+    /\b(parseDocument|parseAllDocuments|toJS)\(|\bparse\b[^}\n]*\} from 'yaml'/,
+    ['adapters/yaml/', 'adapters/tools/openapi-text.ts'],
+  ],
   ['the environment', /process\.env\b/, ['cli/main.ts']],
   ['the wall clock', /\bDate\.now\(/, ['lib/clock.ts']],
   ['the console', /\bconsole\./, ['cli/commands/init.ts']],

@@ -14,9 +14,9 @@ import { agentKindOf } from './agents/index.ts';
 import { openDataset } from './datasets/index.ts';
 import { type CustomEvaluator, customEvaluatorOf } from './evaluators/custom/index.ts';
 import { evaluatorKindOf } from './evaluators/index.ts';
-import { fieldOf } from './profiles/yaml-document.ts';
 import { type PathDiagnostic, zodDiagnostics } from './profiles/zod-diagnostics.ts';
 import { webhookUrl } from './webhooks/sender.ts';
+import { fieldOf } from './yaml/placed-document.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,25 +1,16 @@
-import {
-  type Document,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type ParsedNode,
-  parseDocument,
-} from 'yaml';
+import { type Document, isMap, isPair, isScalar, isSeq, type Node, type ParsedNode } from 'yaml';
 import type { DatasetFormat, DatasetItem, DatasetOptions } from '../../contract/case.ts';
 import { diagnostic } from '../../contract/problem.ts';
 import { pointerTokens, pointerValue } from '../../lib/json-pointer.ts';
 import { startsWithMark } from '../../lib/utf8.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { type YamlPass, yamlValue } from '../yaml/yaml-value.ts';
 import { type CaseReader, caseReader } from './case-reader.ts';
 import { headerProblems } from './dataset-header.ts';
 import { datasetReader, type FoundIdentity, fileProblem, problemItem } from './dataset-reader.ts';
 import { fileChunks } from './file-chunks.ts';
 import { issueProblem, rowText } from './json-row.ts';
 import type { RowPlace } from './row.ts';
-import { type YamlPass, yamlValue } from './yaml-value.ts';
 
 /** Largest YAML file: the parser keeps the whole document, about 100 bytes of memory for each byte of the file. */
 export const MAX_YAML_BYTES = 8 * 1024 * 1024;
@@ -41,28 +32,15 @@ async function* rows(
 ): AsyncGenerator<readonly DatasetItem[]> {
   const text = await wholeText(options);
   if (typeof text !== 'string') return yield [text];
-  const counter = new LineCounter();
-  // Duplicate keys are found by yamlValue: the library's own search takes quadratic time.
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, uniqueKeys: false });
+  const { document, counter, mistakes } = parseYaml(text);
   const file = options.shown_path;
-  const wrong = mistakes(document).map(({ message, pos, hint }) => {
-    const { line, col } = counter.linePos(pos[0]);
+  const wrong = mistakes.map(({ message, offset, hint }) => {
+    const { line, col } = counter.linePos(offset);
     return problemItem(diagnostic(message, { file, line, column: col, hint }));
   });
   if (wrong.length > 0) return yield wrong;
   const pass = { counter, anchors: new Map(), ignoreNumbersAt: cases.ignoreNumbersAt };
   for (const item of documentItems({ options, cases, identity, pass }, document)) yield [item];
-}
-
-/** The parser's errors and warnings (a tag that it does not know). It reports a stack overflow as many; one tells all. */
-function mistakes(document: Document.Parsed<ParsedNode>): { message: string; pos: [number, number]; hint: string }[] {
-  const found = [...document.errors, ...document.warnings];
-  const deep = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  if (deep)
-    return [
-      { message: 'the file is nested too deeply', pos: deep.pos, hint: 'flatten it, or write the value as a text' },
-    ];
-  return found.map(({ message, pos }) => ({ message, pos, hint: 'repair the YAML at this place' }));
 }
 
 interface Reading {

@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { ProctorError } from '../../contract/problem.ts';
 import { readRegular } from '../../lib/regular-file.ts';
+import { parsePlaced } from '../yaml/placed-document.ts';
 import { type Imported, importPromptfoo } from './promptfoo.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -69,15 +70,8 @@ async function readText(file: string): Promise<string> {
 
 async function readYaml(file: string): Promise<unknown> {
   const text = await readText(file);
-  try {
-    return parse(text, { maxAliasCount: 1_000 });
-  } catch (error) {
-    throw new ProctorError(
-      'invalid_input',
-      `\`${file}\` is not YAML: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
-  }
+  const { value, problems } = parsePlaced(text, file, { merge: true });
+  if (problems.length > 0)
+    throw new ProctorError('invalid_input', `\`${file}\` is not YAML`, { diagnostics: problems });
+  return value;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Diagnostic, ProctorError } from '../../contract/problem.ts';
 import { type Profile, profileSchema } from '../../contract/profile.ts';
 import { FileRefused, readRegular } from '../../lib/regular-file.ts';
-import { fieldOf, type PlacedDocument, parsePlaced } from './yaml-document.ts';
+import { fieldOf, type PlacedDocument, parsePlaced } from '../yaml/placed-document.ts';
 import { type PathDiagnostic, zodDiagnostics } from './zod-diagnostics.ts';
 
 /** A profile read from a file. */

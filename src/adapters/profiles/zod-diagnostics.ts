@@ -8,16 +8,22 @@ export interface PathDiagnostic {
   readonly diagnostic: Diagnostic;
 }
 
-/** What is wrong with a value by a schema: one diagnostic a place, one for every unknown key, each with what would be right. */
+const MOST = 100; // problems told at once
+
+/** What is wrong with a value by a schema: one diagnostic a place, one for every unknown key, each with what would be right; the first hundred. */
 export function zodDiagnostics(schema: z.ZodType, value: unknown): PathDiagnostic[] {
   const parsed = schema.safeParse(value);
-  return parsed.success ? [] : parsed.error.issues.flatMap((issue) => ofIssue(issue, schema, value));
+  if (parsed.success) return [];
+  return parsed.error.issues
+    .slice(0, MOST)
+    .flatMap((issue) => ofIssue(issue, schema, value))
+    .slice(0, MOST);
 }
 
 function ofIssue(issue: z.core.$ZodIssue, schema: z.ZodType, value: unknown): PathDiagnostic[] {
   if (issue.code === 'unrecognized_keys') {
     const known = knownMembers(schema, issue.path);
-    return issue.keys.map((key) => {
+    return issue.keys.slice(0, MOST).map((key) => {
       const near = nearestName(key, known);
       const hint =
         near !== null

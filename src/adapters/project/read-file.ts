@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { type Diagnostic, type ErrorCode, ProctorError } from '../../contract/problem.ts';
 import { FileRefused, readRegular } from '../../lib/regular-file.ts';
-import { fieldOf, parsePlaced } from '../profiles/yaml-document.ts';
 import { zodDiagnostics } from '../profiles/zod-diagnostics.ts';
+import { fieldOf, parsePlaced } from '../yaml/placed-document.ts';
 
+const MOST_PROBLEMS = 100;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** A file of the project that fits its schema, with the place of every member. */
@@ -34,11 +35,13 @@ export async function readProjectFile<Schema extends z.ZodType>(
   return {
     value: schema.parse(document.value),
     locate: (diagnostics) =>
-      diagnostics.map((item) =>
-        item.field === null
-          ? { ...item, file: shown }
-          : { ...item, file: shown, ...document.placeOf(pathOf(item.field, document.value)) },
-      ),
+      diagnostics
+        .slice(0, MOST_PROBLEMS)
+        .map((item) =>
+          item.field === null
+            ? { ...item, file: shown }
+            : { ...item, file: shown, ...document.placeOf(pathOf(item.field, document.value)) },
+        ),
   };
 }
 

@@ -20,6 +20,8 @@ export interface YamlPass {
   /** Values of the anchors already read, in document order, with the number of values that each holds. */
   readonly anchors: Map<string, { readonly value: Json; readonly size: number }>;
   readonly ignoreNumbersAt: (pointer: string) => boolean;
+  /** Whether `<<` takes in the members of another map; unsaid, it is refused. */
+  readonly merge?: boolean;
 }
 
 /** Most values that the aliases of one case may stand for: a bomb of nested aliases would name billions. */
@@ -65,6 +67,7 @@ function ownValue(walk: Walk, node: unknown): Json {
 
 function mapValue(walk: Walk, map: YAMLMap): Json {
   const result: Record<string, Json> = {};
+  const merges: Readonly<Record<string, Json>>[] = [];
   for (const { key, value } of map.items) {
     const name = keyName(key);
     if (name === null) {
@@ -72,8 +75,15 @@ function mapValue(walk: Walk, map: YAMLMap): Json {
       continue;
     }
     if (name === '<<' && isScalar(key) && key.type === 'PLAIN') {
+      const taken = walk.pass.merge ? mergeSources(below(walk, name, value)) : null;
+      if (taken !== null) {
+        merges.push(...taken);
+        continue;
+      }
       report(walk, 'syntax', key, {
-        message: 'merge keys (`<<`) are not read',
+        message: walk.pass.merge
+          ? 'a merge key (`<<`) takes a map, or a list of maps'
+          : 'merge keys (`<<`) are not read',
         hint: 'write the members out, or quote the name',
       });
       continue;
@@ -81,7 +91,18 @@ function mapValue(walk: Walk, map: YAMLMap): Json {
     if (Object.hasOwn(result, name)) reportMember(walk, name, key);
     setOwn(result, name, below(walk, name, value));
   }
+  // A map's own members come before what it takes in, and an earlier source before a later one.
+  for (const source of merges)
+    for (const [name, member] of Object.entries(source)) if (!Object.hasOwn(result, name)) setOwn(result, name, member);
   return result;
+}
+
+/** The maps that a merge key takes in; null when its value is neither a map nor a list of maps. */
+function mergeSources(value: Json): readonly Readonly<Record<string, Json>>[] | null {
+  const sources = Array.isArray(value) ? (value as readonly Json[]) : [value];
+  return sources.every((source) => typeof source === 'object' && source !== null && !Array.isArray(source))
+    ? (sources as readonly Readonly<Record<string, Json>>[])
+    : null;
 }
 
 function below(walk: Walk, token: string | number, node: unknown): Json {
