@@ -2,7 +2,7 @@
  * The benchmarks of DESIGN §9 that are here so far, one after another, as one table and a JSON file in bench/out/.
  * Ratios hold on a noisy machine, absolute rates only on a quiet one. Exit code 1 when a bar is missed.
  *
- *   npm run bench -- [--only durable,million,http,help,gateway] [--quick]
+ *   npm run bench -- [--only durable,million,http,help,gateway,sharing,speed,stall,postgres] [--quick]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -14,8 +14,12 @@ import { gateway } from './rows/gateway.ts';
 import { help } from './rows/help.ts';
 import { http } from './rows/http.ts';
 import { million } from './rows/million.ts';
+import { postgres } from './rows/postgres.ts';
+import { sharing } from './rows/sharing.ts';
+import { speed } from './rows/speed.ts';
+import { stall } from './rows/stall.ts';
 
-const ROWS: readonly Row[] = [durable, million, http, help, gateway];
+const ROWS: readonly Row[] = [durable, million, http, help, gateway, sharing, speed, stall, postgres];
 const OUT = path.join(import.meta.dirname, 'out');
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, quick: { type: 'boolean', default: false } } });

@@ -7,9 +7,9 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 /**
  * Builds the package into a folder: every program (the command line, the thread of a user's module, the demo's agent) with the
  * libraries it uses, as a few files that start in a third of the time of two hundred modules; the store's migrations; and the
- * licences of the libraries inside. Answers the file to start.
+ * licences of the libraries inside. Answers the file to start. `programs` are built beside the package's own.
  */
-export async function buildPackage(folder: string): Promise<string> {
+export async function buildPackage(folder: string, programs: readonly string[] = []): Promise<string> {
   rmSync(folder, { recursive: true, force: true });
   await using bundle = await rolldown({
     cwd: ROOT,
@@ -21,6 +21,7 @@ export async function buildPackage(folder: string): Promise<string> {
       'src/adapters/tools/schema-entry.ts',
       'src/adapters/tools/openapi-entry.ts',
       'src/cli/demo/agent.ts',
+      ...programs,
     ],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`the bundle is not sound: ${log.message}`);

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
+import { timedAssertionsIn } from './timed-assertions.ts';
 
-/** `npm run check`: types, lint and format, dead code; what the tests do not see. */
+/** `npm run check`: types, lint and format, dead code, tests that tell the time; what the tests do not see. */
 const root = path.resolve(import.meta.dirname, '..');
 const STEPS: readonly (readonly [string, ...string[]])[] = [
   ['tsc', '-p', 'tsconfig.json'],
@@ -14,4 +15,8 @@ for (const [name, ...argv] of STEPS) {
     process.stderr.write(`${name} found something\n`);
     process.exitCode = 1;
   }
+}
+for (const timed of timedAssertionsIn(root)) {
+  process.stderr.write(`${timed}\n`);
+  process.exitCode = 1;
 }

@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { built, LAUNCHER } from '../proctor-cli.ts';
+import { built, LAUNCHER, measureProctor } from '../proctor-cli.ts';
 import { median, type Row, shown, told } from '../row.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const MOST_OVER_BARE_MS = 60;
+const MOST_DEMO_MS = 60_000;
 
-/** What `--help` of the built package costs over a Node that does nothing. */
+/** What `--help` of the built package costs over a Node that does nothing, and how long the demo takes. */
 export const help: Row = {
   name: 'help',
-  title: '`--help` of the built package',
-  async measure({ quick, note }) {
+  title: '`--help` and `demo` of the built package',
+  async measure({ folder, quick, note }) {
     note('building the package');
     const main = await built();
     const commands = {
@@ -30,6 +31,8 @@ export const help: Row = {
     for (let round = 0; round < (quick ? 15 : 31); round += 1)
       for (const name of names) times[name].push(wall(commands[name]));
     const over = median(times.built) - median(times.bare);
+    note('the demo');
+    const { demo_ms } = JSON.parse((await measureProctor(folder, ['demo', '--json'])).stdout) as { demo_ms: number };
     return {
       figures: [
         {
@@ -38,6 +41,13 @@ export const help: Row = {
           measured: `${shown(over)} ms`,
           beside: `${shown(median(times.built))} ms against ${shown(median(times.bare))} ms`,
           met: over <= MOST_OVER_BARE_MS,
+        },
+        {
+          figure: '`demo` to its verdict and its check',
+          bar: `≤ ${MOST_DEMO_MS / 1_000} s`,
+          measured: `${shown(demo_ms / 1_000)} s`,
+          beside: '',
+          met: demo_ms <= MOST_DEMO_MS,
         },
         told(
           '`bin/proctor --help`',

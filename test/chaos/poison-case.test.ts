@@ -24,7 +24,7 @@ test.each([1, 4])(
     let deaths = 0;
     for (;;) {
       await using worker = startProctor(['worker', '--run', runId], at);
-      const exit = await endOf(worker, 30_000);
+      const exit = await endOf(worker);
       if (exit.signal === null) {
         expect({ ...exit, stderr: worker.stderr() }).toEqual({ code: 0, signal: null, stderr: '' });
         break;

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { auditRun, referenceOf } from '../support/chaos-audit.ts';
 import { createExamRun, openApp, startAgent, storeIn, temporaryFolder, writeExam } from '../support/chaos-exam.ts';
-import { endOf, eventually, proctor, type Running, startProctor } from '../support/chaos-process.ts';
+import { endOf, proctor, type Running, startProctor } from '../support/chaos-process.ts';
+import { eventually } from '../support/waiting.ts';
 
 const EXECUTIONS = 12;
 const HELD = 6;
@@ -14,7 +15,7 @@ test('a worker that is stopped for longer than its lease loses its executions, a
 
   await exam.agent.open(); // the answers lie ready for the stopped worker from here on
   await using other = exam.start();
-  expect(await endOf(other, 60_000)).toEqual({ code: 0, signal: null });
+  expect(await endOf(other)).toEqual({ code: 0, signal: null });
   const before = await exam.app.store.run(exam.runId);
   exam.stopped.kill('SIGCONT');
 
@@ -31,7 +32,7 @@ test('what it writes while another worker is at the same executions does not bec
   await exam.agentHolds(HELD);
   const taken = await store.attempts(exam.runId, ordinals());
   exam.stopped.kill('SIGCONT');
-  await eventually('the late writes', 30_000, async () => {
+  await eventually('the late writes', async () => {
     const late = await store.lateEvidence(exam.runId, { after: null, limit: 100 });
     return late.length > 0 || exam.stopped.ended() !== null ? late : null;
   });
@@ -45,7 +46,7 @@ test('what it writes while another worker is at the same executions does not bec
   expect(after.slice(0, taken.length)).toEqual(taken);
   expect(await store.progress(exam.runId)).toMatchObject({ completed: 0, failed: 0 });
   await exam.agent.open();
-  expect(await endOf(other, 60_000)).toEqual({ code: 0, signal: null });
+  expect(await endOf(other)).toEqual({ code: 0, signal: null });
   await exam.endsAsUndisturbed();
 });
 
@@ -60,9 +61,7 @@ async function stoppedExam() {
   const at = { cwd: folder.path, environment: storeIn(folder.file('store')) };
   const start = () => startProctor(['worker', '--run', runId, '--lease-ms', String(LEASE_MS)], at);
   const agentHolds = (calls: number) =>
-    eventually(`the agent holds ${calls} answers`, 30_000, async () =>
-      (await agent.state()).held === calls ? true : null,
-    );
+    eventually(`the agent holds ${calls} answers`, async () => ((await agent.state()).held === calls ? true : null));
   const stopped = stack.use(start());
   await agentHolds(HELD);
   await stopBetweenWrites(stopped, app);
@@ -76,7 +75,7 @@ async function stoppedExam() {
     agentHolds,
     /** Lets the stopped worker end by itself and holds the run against one in peace. */
     async endsAsUndisturbed() {
-      expect(await endOf(stopped, 30_000), stopped.stderr()).toEqual({ code: 0, signal: null });
+      expect(await endOf(stopped), stopped.stderr()).toEqual({ code: 0, signal: null });
       await using peace = await openApp(folder.path, folder.file('peace'));
       const peaceful = await createExamRun(peace, folder.path);
       const environment = storeIn(folder.file('peace'));

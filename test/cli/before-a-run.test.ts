@@ -4,7 +4,7 @@ import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { JSON_SCHEMAS } from '../../src/adapters/json-schemas.ts';
-import { proctor, temporaryFolder } from '../support/cli.ts';
+import { proctor, proctorProcess, temporaryFolder } from '../support/cli.ts';
 
 const PROFILE = {
   profile_id: 'capitals',
@@ -97,7 +97,7 @@ test('a command that finds nothing leaves nothing behind, and --json keeps stder
   for (const argv of [['show', 'x'], ['runs'], ['run', 'nope.yaml']])
     expect((await proctor(folder.path, argv)).code).toBe(2);
   expect(existsSync(path.join(folder.path, '.proctor'))).toBe(false);
-  const wrong = await proctor(folder.path, ['runs', '--limit', 'many', '--json']);
+  const wrong = await proctorProcess(folder.path, ['runs', '--limit', 'many', '--json']);
   expect([wrong.code, wrong.stderr, JSON.parse(wrong.stdout).code]).toEqual([2, '', 'usage']);
 });
 

@@ -1,12 +1,12 @@
-import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { ProblemDocument } from '../../src/contract/problem.ts';
 import type { ApprovalDocument, ToolRunDocument } from '../../src/contract/tool-documents.ts';
+import { startProctor } from '../support/chaos-process.ts';
 import { proctor } from '../support/cli.ts';
 import { type ToolProject, toolProject } from '../support/tool-project.ts';
+import { eventually } from '../support/waiting.ts';
 
 const run = (project: ToolProject, tool: string, text: string, more: readonly string[] = []) =>
   project.json<ToolRunDocument>(['tool', 'run', tool, '--args', JSON.stringify({ text }), ...more]);
@@ -156,12 +156,12 @@ rules:
 
   test('--wait holds the call until somebody answers', async () => {
     await using project = await toolProject();
-    const waiting = run(project, 'box.write', 'b', ['--wait', '30000']);
-    let id = '';
-    while (id === '') {
-      await sleep(200);
-      id = (await project.json<ApprovalDocument>(['approvals'])).documents[0]?.approval_id ?? '';
-    }
+    const call = ['tool', 'run', 'box.write', '--args', '{"text":"b"}', '--wait', '600000'];
+    const waiting = project.jsonProcess<ToolRunDocument>(call);
+    const id = await eventually(
+      'the question',
+      async () => (await project.json<ApprovalDocument>(['approvals'])).documents[0]?.approval_id ?? null,
+    );
     await proctor(project.path, ['approve', id]);
     expect(await waiting).toMatchObject({ code: 0, documents: [{ status: 'ok' }] });
     expect(await done(project)).toEqual(['write b']);
@@ -206,13 +206,11 @@ rules:
 
   test('`tool cancel` stops a call that another process carries out', async () => {
     await using project = await toolProject();
-    const running = project.json<ToolRunDocument>(['tool', 'run', 'box.slow']);
-    let id = '';
-    while (id === '') {
-      await sleep(200);
+    const running = project.jsonProcess<ToolRunDocument>(['tool', 'run', 'box.slow']);
+    const id = await eventually('the dispatch', async () => {
       const { documents } = await project.json<ToolRunDocument>(['tool', 'ls', '--runs', '--status', 'started']);
-      id = documents.find((row) => row.dispatched_at !== null)?.tool_run_id ?? '';
-    }
+      return documents.find((row) => row.dispatched_at !== null)?.tool_run_id ?? null;
+    });
     expect((await proctor(project.path, ['tool', 'cancel', id, '--reason', 'enough'])).code).toBe(0);
     expect(await running).toMatchObject({
       code: 1,
@@ -222,14 +220,10 @@ rules:
 
   test('the process that makes a call is killed: the outcome is unknown, and nothing is repeated', async () => {
     await using project = await toolProject();
-    const child = spawn(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', path.resolve('src/cli/main.ts'), 'tool', 'run', 'box.slow'],
-      { cwd: project.path, stdio: 'ignore' },
-    );
-    while (!(await done(project)).includes('slow')) await sleep(100);
-    child.kill('SIGKILL');
-    await sleep(200);
+    await using caller = startProctor(['tool', 'run', 'box.slow'], { cwd: project.path });
+    await eventually('the call', async () => ((await done(project)).includes('slow') ? true : null));
+    caller.kill('SIGKILL');
+    await caller.exit;
     await project.json(['approvals']); // any look settles what the dead left
     const [row] = (await project.json<ToolRunDocument>(['tool', 'ls', '--runs'])).documents;
     expect(row).toMatchObject({ status: 'error', reason: 'TOOL_OUTCOME_UNKNOWN' });

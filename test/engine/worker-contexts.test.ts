@@ -40,8 +40,8 @@ test('a worker that serves run after run lets go of the agents of those that end
   const working = worker.run();
   for (let round = 0; round < 3; round += 1) {
     const runId = await createExamRun(app, folder.path);
-    await expect.poll(async () => (await app.store.run(runId))?.status, { timeout: 20_000 }).toBe('completed');
-    await expect.poll(() => open, { timeout: 5_000 }).toBe(0);
+    await expect.poll(async () => (await app.store.run(runId))?.status).toBe('completed');
+    await expect.poll(() => open).toBe(0);
   }
   drain.abort();
   await working;

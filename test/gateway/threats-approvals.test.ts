@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { eventually } from '../support/chaos-process.ts';
 import { askAll, calls, gatewayProject, RECORDING } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
+import { eventually, pastInstant } from '../support/waiting.ts';
 
 const never = new AbortController().signal;
 const asking = (policy = askAll()) => gatewayProject({ ...RECORDING, policy });
@@ -114,7 +113,7 @@ test(threat(4, 'before any sweeper ran, a late answer is refused and the call en
   await using project = await asking(askAll({ expires_ms: 150 }));
   const { run } = await project.call('own.act', {});
   const approval = await project.app.store.approval(run.approval_id ?? '');
-  await sleep(Math.max(0, (approval?.expires_at ?? 0) + 1 - Date.now()));
+  await pastInstant(approval?.expires_at ?? 0);
 
   expect(await project.answer(run.approval_id ?? '')).toMatchObject({ type: 'refused', code: 'expired' });
 
@@ -125,10 +124,10 @@ test(threat(4, 'before any sweeper ran, a late answer is refused and the call en
 });
 
 test(threat(4, 'an approval that was given in time and not used in time counts for nothing'), async () => {
-  await using project = await asking(askAll({ expires_ms: 400 }));
+  await using project = await asking(askAll({ expires_ms: 3_000 }));
   const { run } = await project.call('own.act', {});
   expect((await project.answer(run.approval_id ?? '')).type).toBe('answered');
-  await sleep(450);
+  await pastInstant((await project.app.store.approval(run.approval_id ?? ''))?.expires_at ?? 0);
 
   const { ended, run: late } = await project.call('own.act', {}, { hold_ms: 5_000 });
 
@@ -144,7 +143,6 @@ test(
     const waiting = call.next({ hold_ms: 20_000, signal: never });
     const before = await eventually(
       'the approval',
-      5_000,
       async () => (await project.app.store.toolRun(call.tool_run_id))?.approval_id ?? null,
     );
     const tightened = { version: 1, rules: [...(askAll().rules as []), { id: 'not-now', effect: 'deny' }] };

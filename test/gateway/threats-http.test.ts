@@ -217,7 +217,7 @@ describe(threat(8, 'what a client carries from leg to leg is sealed'), () => {
     };
     await using first = await client(http.url, 'agent:a', seen);
     const waiting = first.call({ n: 1 });
-    await expect.poll(() => states.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => states.length).toBeGreaterThan(0);
     const state = states[0] ?? '';
 
     const refused = /requestState|no such call/;

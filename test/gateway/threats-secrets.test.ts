@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { listen } from '../../src/server/listen.ts';
-import { proctor } from '../support/cli.ts';
+import { proctorProcess } from '../support/cli.ts';
 import {
   allowAll,
   askAll,
@@ -188,7 +188,7 @@ export const tools = { act: { input_schema: { type: 'object' }, run(input) { wri
       ['approvals', run.approval_id ?? '', '--json'],
       ['policy', 'explain', run.tool_run_id],
     ]) {
-      const { code, stdout, stderr } = await proctor(project.folder, argv, environment);
+      const { code, stdout, stderr } = await proctorProcess(project.folder, argv, environment);
       expect([argv.join(' '), code, stderr]).toEqual([argv.join(' '), 0, expect.any(String)]);
       shown.push(stdout, stderr);
     }

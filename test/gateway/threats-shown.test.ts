@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { approvalPreview } from '../../src/core/approval-preview.ts';
-import { proctor } from '../support/cli.ts';
+import { proctor, proctorProcess } from '../support/cli.ts';
 import { allowAll, askAll, calls, gatewayProject, hostile, RECORDING } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
 
@@ -53,7 +53,7 @@ describe(threat(18, 'what is shown has nothing left that hides, moves or colours
       ['policy', 'explain', echoed.run.tool_run_id],
       ['deny', asked.run.approval_id ?? '', '--comment', 'no'],
     ]) {
-      const { stdout, stderr } = await proctor(project.folder, argv);
+      const { stdout, stderr } = await proctorProcess(project.folder, argv);
       lines.push(...`${stdout}\n${stderr}`.split('\n'));
       if (argv[0] !== 'tool') framed.push(...stdout.split('\n'), ...stderr.split('\n'));
     }
@@ -79,7 +79,7 @@ describe(threat(18, 'what is shown has nothing left that hides, moves or colours
       policy: allowAll(),
       pin: false,
     });
-    const { stdout, stderr } = await proctor(project.folder, ['tool', 'ls']);
+    const { stdout, stderr } = await proctorProcess(project.folder, ['tool', 'ls']);
     expect(`${stdout}${stderr}`.split('\n').filter((line) => HIDDEN.test(line))).toEqual([]);
     expect(stderr).toMatch(/starting with \\u/);
     expect(stderr).toMatch(/no entry for \\u/);

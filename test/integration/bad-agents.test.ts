@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import type { ExecutionDocument } from '../../src/contract/documents.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import {
   badAgent,
   type Conduct,
@@ -90,7 +91,6 @@ test('every agent fault is recorded after one attempt, the run completes, and th
   expect(server.calls()).toEqual(
     Object.fromEntries(Object.keys(AGENT_FAULTS).map((id) => [id, id === 'a redirect without end' ? 3 : 1])),
   );
-  expect(run.duration_ms).toBeLessThan(30_000);
 });
 
 test('infrastructure faults use up their retries, and too many of them make the gate inconclusive with exit 5', async () => {
@@ -134,13 +134,13 @@ test('nobody listening is an infrastructure fault too', async () => {
 
 test('429 and 503 with `Retry-After` are asked again no sooner than they say, and the answer then counts', async () => {
   await using folder = await temporaryFolder('bad-agent');
-  const seen: Record<string, number[]> = {};
+  const calls: Record<string, number> = {};
   const later = (status: number, retryAfter: () => string) => (response: ServerResponse, id: string) => {
-    seen[id] = [...(seen[id] ?? []), Date.now()];
-    if (seen[id].length === 1) response.writeHead(status, { 'retry-after': retryAfter() }).end();
+    calls[id] = (calls[id] ?? 0) + 1;
+    if (calls[id] === 1) response.writeHead(status, { 'retry-after': retryAfter() }).end();
     else json(response, 200, '{"text": "right"}');
   };
-  const inTwoSeconds = () => new Date(Math.ceil(Date.now() / 1000) * 1000 + 2_000).toUTCString();
+  const inTwoSeconds = () => new Date(Math.ceil(systemClock.now() / 1000) * 1000 + 2_000).toUTCString();
   await using server = await badAgent({
     'in seconds': { does: later(429, () => '1'), ends: ['completed', null, null] },
     'as a date': { does: later(503, inTwoSeconds), ends: ['completed', null, null] },
@@ -160,9 +160,13 @@ test('429 and 503 with `Retry-After` are asked again no sooner than they say, an
       passed: true,
     })),
   );
-  const waited = (id: string) => (seen[id]?.[1] ?? 0) - (seen[id]?.[0] ?? 0);
-  expect(waited('in seconds')).toBeGreaterThanOrEqual(1_000);
-  expect(waited('as a date')).toBeGreaterThanOrEqual(2_000);
+  for (const [id, least] of [
+    ['in seconds', 1_000],
+    ['as a date', 2_000],
+  ] as const) {
+    const [first = Number.NaN, second] = server.instants(id);
+    expect(second).toBeGreaterThanOrEqual(first + least);
+  }
 });
 
 test('a command that loops for ever, one that ignores SIGTERM and one that floods its output are ended with all they started', async () => {
@@ -196,7 +200,6 @@ test('a command that loops for ever, one that ignores SIGTERM and one that flood
     ends('loops', 'timed_out', 'timeout'),
   ]);
   expect(await leftBehind(folder.path)).toEqual([]);
-  expect(run.duration_ms).toBeLessThan(30_000);
 });
 
 const BAD_COMMAND = `import { spawn } from 'node:child_process';

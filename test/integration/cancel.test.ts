@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { verifyRun } from '../../src/engine/verify/verify-run.ts';
 import { createExamRun, openApp, startAgent, storeIn, temporaryFolder, writeExam } from '../support/chaos-exam.ts';
-import { endOf, eventually, proctor, startProctor } from '../support/chaos-process.ts';
+import { endOf, proctor, startProctor } from '../support/chaos-process.ts';
+import { eventually } from '../support/waiting.ts';
 
 const EXECUTIONS = 300;
 const CONCURRENCY = 6;
@@ -14,24 +15,22 @@ test('a run cancelled from another process ends `cancelled` with gate unknown, e
   const runId = await createExamRun(app, folder.path);
   const at = { cwd: folder.path, environment: storeIn(folder.path) };
   await using first = startProctor(['worker', '--run', runId, '--json'], at);
-  await eventually('the first worker holds leases', 30_000, async () =>
+  await eventually('the first worker holds leases', async () =>
     (await app.store.holders(runId)).length === 1 ? true : null,
   );
   await using main = startProctor(['resume', runId, '--json', '--quiet'], at);
-  await eventually('both work', 30_000, async () => ((await app.store.liveSessions(0)).length === 2 ? true : null));
+  await eventually('both work', async () => ((await app.store.liveSessions(0)).length === 2 ? true : null));
   await agent.release(); // what comes next is shared between the two
-  await eventually('both hold leases', 30_000, async () =>
-    (await app.store.holders(runId)).length === 2 ? true : null,
-  );
-  await eventually('the agent holds what they hold', 30_000, async () =>
+  await eventually('both hold leases', async () => ((await app.store.holders(runId)).length === 2 ? true : null));
+  await eventually('the agent holds what they hold', async () =>
     (await agent.state()).held === CONCURRENCY ? true : null,
   );
 
   const cancel = await proctor(['cancel', runId, '--reason', 'not needed any more', '--json'], at);
 
   expect(cancel).toMatchObject({ code: 0, stderr: '' });
-  expect(await endOf(main, 30_000)).toEqual({ code: 3, signal: null });
-  expect(await endOf(first, 30_000)).toEqual({ code: 0, signal: null });
+  expect(await endOf(main)).toEqual({ code: 3, signal: null });
+  expect(await endOf(first)).toEqual({ code: 0, signal: null });
   expect(JSON.parse(main.stdout())).toMatchObject({
     status: 'cancelled',
     gate_status: 'unknown',
@@ -81,11 +80,9 @@ test('a run whose holders are dead is cancelled by the next worker that comes al
   const runId = await createExamRun(app, folder.path);
   const at = { cwd: folder.path, environment: storeIn(folder.path) };
   await using dead = startProctor(['worker', '--run', runId], at);
-  await eventually('the worker holds leases', 30_000, async () =>
-    (await agent.state()).held === CONCURRENCY ? true : null,
-  );
+  await eventually('the worker holds leases', async () => ((await agent.state()).held === CONCURRENCY ? true : null));
   dead.kill('SIGKILL');
-  await endOf(dead, 10_000);
+  await endOf(dead);
 
   const cancel = await proctor(['cancel', runId], at);
   expect(cancel).toMatchObject({ code: 0, stdout: `cancelling ${runId}: workers are letting go of what they hold\n` });

@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createExamRun, openApp, storeIn, temporaryFolder } from '../support/chaos-exam.ts';
-import { endOf, eventually, startProctor } from '../support/chaos-process.ts';
+import { endOf, startProctor } from '../support/chaos-process.ts';
+import { eventually } from '../support/waiting.ts';
 
 const EXECUTIONS = 8_000;
 const WORKERS = 4;
 const LEASE_MS = 30_000; // the default
 
-test('four processes on one file share a run: none below a quarter of the mean, no write waits a third of a lease', async () => {
+test('four processes on one file share a run: none below a quarter of the mean', async () => {
   await using folder = await temporaryFolder('fairness');
   await writeEchoExam(folder.file('profile.json'), folder.file('cases.jsonl'));
   await using app = await openApp(folder.path, folder.path);
@@ -22,21 +23,17 @@ test('four processes on one file share a run: none below a quarter of the mean, 
     ),
   );
   // All four stand ready before there is anything to do: start-up time is not what is shared out.
-  await eventually('four sessions', 60_000, async () =>
-    (await app.store.liveSessions(0)).length === WORKERS ? true : null,
-  );
+  await eventually('four sessions', async () => ((await app.store.liveSessions(0)).length === WORKERS ? true : null));
   const runId = await createExamRun(app, folder.path);
-  const run = await eventually('the run ends', 120_000, async () => {
+  const run = await eventually('the run ends', async () => {
     const found = await app.store.run(runId);
     return found?.finished_at == null ? null : found;
   });
   for (const worker of workers) worker.kill('SIGTERM');
-  for (const worker of workers) expect(await endOf(worker, 30_000)).toEqual({ code: 143, signal: null });
+  for (const worker of workers) expect(await endOf(worker)).toEqual({ code: 143, signal: null });
 
   expect(run).toMatchObject({ status: 'completed', gate_status: 'pass' });
-  const ended = workers.map(
-    (worker) => JSON.parse(worker.stdout()) as { session_id: string; statistics: { longest_wait_ms: number } },
-  );
+  const ended = workers.map((worker) => JSON.parse(worker.stdout()) as { session_id: string });
   const attempts = await app.store.attempts(
     runId,
     Array.from({ length: EXECUTIONS }, (_, ordinal) => ordinal),
@@ -45,9 +42,6 @@ test('four processes on one file share a run: none below a quarter of the mean, 
   const shares = ended.map(({ session_id }) => attempts.filter((attempt) => attempt.session_id === session_id).length);
   expect(shares.reduce((sum, share) => sum + share, 0)).toBe(EXECUTIONS);
   expect(Math.min(...shares), `shares are ${shares.join(', ')}`).toBeGreaterThanOrEqual(EXECUTIONS / WORKERS / 4);
-  const longest = Math.max(...ended.map(({ statistics }) => statistics.longest_wait_ms));
-  expect(longest, `the longest wait was ${Math.round(longest)} ms`).toBeLessThan(LEASE_MS / 3);
-  expect(longest).toBeGreaterThan(0);
   expect(await app.store.invariants()).toEqual([]);
 });
 

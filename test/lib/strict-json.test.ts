@@ -179,29 +179,6 @@ describe('parseStrictJson', () => {
       [8, 6],
     ]);
   });
-
-  test('reads ordinary rows at a fair part of the speed of JSON.parse', () => {
-    const rows = Array.from({ length: 20_000 }, (_, i) =>
-      JSON.stringify({
-        id: `case-${i}`,
-        input: { question: `What is the ${i}th word of this sentence, please?` },
-        expected: 'the answer',
-        tags: ['a', 'easy'],
-        metadata: { n: i, p: 0.5 },
-      }),
-    );
-    const seconds = (parse: (text: string) => unknown) => {
-      let best = Number.POSITIVE_INFINITY;
-      for (let round = 0; round < 4; round += 1) {
-        const start = performance.now();
-        for (const row of rows) parse(row);
-        best = Math.min(best, performance.now() - start);
-      }
-      return best;
-    };
-    // Measured on a quiet shared core: 60 to 80 MB/s against 190 MB/s of JSON.parse.
-    expect(seconds((text) => parseStrictJson(text))).toBeLessThan(10 * seconds((text) => JSON.parse(text)));
-  });
 });
 
 describe('jsonTextAt', () => {

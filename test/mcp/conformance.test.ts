@@ -155,23 +155,19 @@ describe('as server, its tools under their full names', () => {
 });
 
 describe('as client', () => {
-  test.each(REVISIONS)(
-    'what %s requires, sign-ins too',
-    async (revision) => {
-      const command = [process.execPath, '--disable-warning=ExperimentalWarning', fixture('client.ts')].join(' ');
-      const { code, text, passed, failed, checks } = await suite(
-        'client',
-        ...['--command', command, '--timeout', '100000'],
-        ...requirements(revision),
-      );
-      expect(code, text).toBe(0);
-      // Extensions that are not scored: grants without a person, proofs of possession.
-      expect(failed.filter((name) => !/^auth\/(client-credentials|enterprise|dpop|wif)/.test(name))).toEqual([]);
-      expect(passed.filter((name) => name.startsWith('auth/')).length).toBeGreaterThan(13);
-      expect(checks).toBeGreaterThan(300);
-    },
-    120_000,
-  );
+  test.each(REVISIONS)('what %s requires, sign-ins too', async (revision) => {
+    const command = [process.execPath, '--disable-warning=ExperimentalWarning', fixture('client.ts')].join(' ');
+    const { code, text, passed, failed, checks } = await suite(
+      'client',
+      ...['--command', command, '--timeout', '100000'],
+      ...requirements(revision),
+    );
+    expect(code, text).toBe(0);
+    // Extensions that are not scored: grants without a person, proofs of possession.
+    expect(failed.filter((name) => !/^auth\/(client-credentials|enterprise|dpop|wif)/.test(name))).toEqual([]);
+    expect(passed.filter((name) => name.startsWith('auth/')).length).toBeGreaterThan(13);
+    expect(checks).toBeGreaterThan(300);
+  });
 });
 
 describe('without a token', () => {

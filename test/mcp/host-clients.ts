@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Experimental_StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -6,8 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as FirstStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstHttpTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { builtPackage } from '../support/built-package.ts';
 
 /** The tool that they call. */
 export const TOOL = 'speaker__set_volume';
@@ -52,7 +50,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 /** The gateway as a program of a host. */
 export const program = (folder: string) => ({
   command: process.execPath,
-  args: ['--disable-warning=ExperimentalWarning', MAIN, 'mcp', '--hold-ms', '3000'],
+  args: ['--disable-warning=ExperimentalWarning', builtPackage().main, 'mcp', '--hold-ms', '3000'],
   cwd: folder,
 });
 

@@ -6,8 +6,8 @@ import { policySchema } from '../../src/contract/policy.ts';
 import { compilePolicy } from '../../src/core/policy/compile.ts';
 import { Tokens } from '../../src/server/auth.ts';
 import { listen } from '../../src/server/listen.ts';
-import { eventually } from '../support/chaos-process.ts';
 import { allowAll, gatewayProject } from '../support/gateway-project.ts';
+import { eventually } from '../support/waiting.ts';
 import { fixture } from './support.ts';
 
 /** What MCP clients of both eras may rely on over HTTP, and what they may not get at. */
@@ -122,11 +122,11 @@ describe.each(ERAS)('in the era %s', (mode) => {
     const given = new AbortController();
     const call = one.client.callTool({ name: 'own__slow', arguments: {} }, { signal: given.signal });
     call.catch(() => undefined); // it is given up
-    await eventually('it runs', 10_000, async () => ((await http.notes()).includes('begun') ? true : null));
+    await eventually('it runs', async () => ((await http.notes()).includes('begun') ? true : null));
 
     given.abort(new Error('enough'));
 
-    const ended = await eventually('it has ended', 5_000, async () => {
+    const ended = await eventually('it has ended', async () => {
       const [row] = await http.runs();
       return row?.finished_at == null ? null : row;
     });
@@ -270,12 +270,12 @@ describe('a session of the older era', () => {
       }),
     }).then((response) => response.text());
     call.catch(() => undefined); // its connection is broken
-    await eventually('it runs', 10_000, async () => ((await http.notes()).includes('begun') ? true : null));
+    await eventually('it runs', async () => ((await http.notes()).includes('begun') ? true : null));
 
     gone.abort();
 
-    await eventually('it is done', 10_000, async () => ((await http.notes()).includes('done') ? true : null));
-    const ended = await eventually('it has ended', 5_000, async () => {
+    await eventually('it is done', async () => ((await http.notes()).includes('done') ? true : null));
+    const ended = await eventually('it has ended', async () => {
       const [row] = await http.runs();
       return row?.finished_at == null ? null : row;
     });

@@ -30,7 +30,7 @@ async function login(folder: string, browse: (page: string) => Promise<unknown>)
   await using command = startProctor(['tool', 'login', 'books', '--json'], { cwd: folder });
   const page = (await command.says('stderr', /^ +(http\S+)/m))[1] ?? '';
   await browse(page);
-  const { code } = await endOf(command, 30_000);
+  const { code } = await endOf(command);
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
 
@@ -65,7 +65,7 @@ test('a person signs in; the credentials are in a file of their owner, and nowhe
 
   const again = await run(at.folder, 'login', 'books');
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('no sign-in is wanted') });
-}, 60_000);
+});
 
 test('an access token that is not valid any more is renewed without a person', async () => {
   await using at = await project();
@@ -74,7 +74,7 @@ test('an access token that is not valid any more is renewed without a person', a
 
   expect(await run(at.folder, 'ls')).toMatchObject({ code: 0, stdout: expect.stringContaining('books.whoami') });
   expect(at.server.grants).toEqual(['authorization_code', 'refresh_token']);
-}, 60_000);
+});
 
 test('who refuses at the page is told that, and nothing is kept', async () => {
   await using at = await project();
@@ -85,7 +85,7 @@ test('who refuses at the page is told that, and nothing is kept', async () => {
   expect(code).toBe(3);
   expect(stdout + stderr).toContain('access_denied: the person said no');
   expect(await run(at.folder, 'ls')).toMatchObject({ code: 3, stderr: expect.stringContaining('wants a sign-in') });
-}, 60_000);
+});
 
 test('what stands in the way of a sign-in is told', async () => {
   await using at = await project();
@@ -106,7 +106,7 @@ test('what stands in the way of a sign-in is told', async () => {
     code: 2,
     stderr: expect.stringContaining('has no sign-in'),
   });
-}, 60_000);
+});
 
 /** The files of a project that hold a text. */
 async function holders(folder: string, text: string): Promise<string[]> {

@@ -53,7 +53,7 @@ export async function startUpstream(folder: string): Promise<McpServerProcess> {
 
 async function started(process: Running, where: RegExp): Promise<McpServerProcess> {
   try {
-    const url = (await process.says('stdout', where, 30_000))[1] ?? '';
+    const url = (await process.says('stdout', where))[1] ?? '';
     return { url, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
   } catch (error) {
     await process[Symbol.asyncDispose]();

@@ -13,14 +13,14 @@ export interface Conduct {
 
 /** An agent on loopback that treats every case as its conduct says. */
 export async function badAgent(conducts: Record<string, Conduct>) {
-  const calls: Record<string, number> = {};
+  const instants: Record<string, number[]> = {};
   const server = createServer((request, response) => {
     // The case is named by the body of the first call; a redirected call carries it too.
     void treat(request, response).catch(() => response.destroy());
   });
   const treat = async (request: IncomingMessage, response: ServerResponse) => {
     const { case: item } = JSON.parse(await text(request)) as { case: { case_id: string } };
-    calls[item.case_id] = (calls[item.case_id] ?? 0) + 1;
+    instants[item.case_id] = [...(instants[item.case_id] ?? []), Date.now()];
     conducts[item.case_id]?.does(response, item.case_id);
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,10 @@ export async function badAgent(conducts: Record<string, Conduct>) {
   };
   return {
     agent: { kind: 'http', endpoint },
-    calls: () => calls,
+    /** How often each case was asked. */
+    calls: () => Object.fromEntries(Object.entries(instants).map(([id, all]) => [id, all.length])),
+    /** When each case was asked. */
+    instants: (id: string): readonly number[] => instants[id] ?? [],
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       if (server.listening) await new Promise((resolve) => server.close(resolve));

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { builtPackage } from './built-package.ts';
+import { eventually, inTime } from './waiting.ts';
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export interface Exit {
@@ -21,39 +21,36 @@ export interface Running extends AsyncDisposable {
   /** Writes to its stdin. */
   write(text: string): void;
   /** Waits until stdout or stderr holds a match; throws with what it said when it does not come or the process ends first. */
-  says(stream: 'stdout' | 'stderr', pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
+  says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 /** A process that has ended, with its whole output. */
 export interface Ended extends Exit {
   readonly stdout: string;
   readonly stderr: string;
-  readonly duration_ms: number;
 }
 
 export interface StartOptions {
   readonly cwd: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The `main` of a built package, instead of the sources'. */
+  /** The `main` of a package that was built for the test, instead of the one all tests share. */
   readonly main?: string;
   /** Its own process group, as a shell gives a job; disposal then ends the group. */
   readonly group?: boolean;
 }
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_COMPILE_CACHE'];
 
 /** Starts `proctor ARGS`. */
 export function startProctor(args: readonly string[], options: StartOptions): Running {
-  return startNode(['--disable-warning=ExperimentalWarning', options.main ?? MAIN, ...args], options);
+  return startNode(['--disable-warning=ExperimentalWarning', options.main ?? builtPackage().main, ...args], options);
 }
 
-/** Runs `proctor ARGS` to its end, which must come within the time. */
-export async function proctor(args: readonly string[], options: StartOptions, withinMs = 60_000): Promise<Ended> {
-  const started = performance.now();
+/** Runs `proctor ARGS` to its end; a whole run may be given more time than other processes. */
+export async function proctor(args: readonly string[], options: StartOptions, limitMs?: number): Promise<Ended> {
   await using process = startProctor(args, options);
-  const exit = await endOf(process, withinMs);
-  return { ...exit, stdout: process.stdout(), stderr: process.stderr(), duration_ms: performance.now() - started };
+  const exit = await endOf(process, limitMs);
+  return { ...exit, stdout: process.stdout(), stderr: process.stderr() };
 }
 
 /** Starts a Node process with this test's Node; it inherits few variables, so that the test runner's do not leak in. */
@@ -68,26 +65,11 @@ export function startNode(argv: readonly string[], options: StartOptions): Runni
   return supervised(child, options.group === true);
 }
 
-/** How the process ended; throws with what it said when it still lives after the time. */
-export async function endOf(running: Running, withinMs: number): Promise<Exit> {
-  const exit = await within(running.exit, withinMs);
+/** How the process ended; throws with what it said when it does not end; a whole run may be given more time than other processes. */
+export async function endOf(running: Running, limitMs?: number): Promise<Exit> {
+  const exit = await inTime(running.exit, limitMs);
   if (exit !== null) return exit;
-  throw new Error(`process ${running.pid} did not end within ${withinMs} ms${spoken(running)}`);
-}
-
-/** Looks until there is an answer; throws when none comes in time. */
-export async function eventually<T>(
-  what: string,
-  withinMs: number,
-  look: () => Promise<T | null> | T | null,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const found = await look();
-    if (found !== null) return found;
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
-    await sleep(10);
-  }
+  throw new Error(`process ${running.pid} did not end${spoken(running)}`);
 }
 
 function supervised(child: ChildProcess, group: boolean): Running {
@@ -112,8 +94,8 @@ function supervised(child: ChildProcess, group: boolean): Running {
     stderr: () => output.stderr,
     kill: (signal) => void child.kill(signal),
     write: (text) => void child.stdin?.write(text),
-    says: (stream, pattern, withinMs = 30_000) =>
-      eventually(`process ${child.pid} says ${pattern} on ${stream}`, withinMs, () => {
+    says: (stream, pattern) =>
+      eventually(`process ${child.pid} says ${pattern} on ${stream}`, () => {
         const found = pattern.exec(output[stream]);
         if (found === null && ended !== null) throw new Error(`it ended without saying ${pattern}${spoken(running)}`);
         return found;
@@ -134,15 +116,6 @@ function endGroup(pid: number): void {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ESRCH: nobody of the group is left
-  }
-}
-
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
-  const timer = new AbortController();
-  try {
-    return await Promise.race([promise, sleep(ms, null, { signal: timer.signal })]);
-  } finally {
-    timer.abort();
   }
 }
 

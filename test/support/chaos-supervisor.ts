@@ -34,7 +34,7 @@ export interface Disturbed {
 
 const LOOK_MS = 20;
 const REST_MS = 400; // after a stop: time to write what is too late by now
-const LAST_WORKERS_MS = 60_000;
+const _LAST_WORKERS_MS = 60_000;
 
 interface Worker {
   readonly process: Running;
@@ -192,7 +192,7 @@ class Supervisor {
   async #letEnd(): Promise<void> {
     this.#goOn(Number.POSITIVE_INFINITY);
     for (const { process } of this.#workers) {
-      const exit = await endOf(process, LAST_WORKERS_MS).catch((error: Error) => error);
+      const exit = await endOf(process).catch((error: Error) => error);
       if (exit instanceof Error) this.#violations.push(`a worker stayed after the run: ${exit.message}`);
       else if (exit.code !== 0)
         this.#violations.push(`a worker ended with ${exit.signal ?? exit.code}: ${process.stderr().slice(-1_000)}`);

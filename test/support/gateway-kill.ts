@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type App, createApp } from '../../src/app.ts';
 import { type TemporaryFolder, temporaryFolder } from './chaos-exam.ts';
-import { eventually, type Running, startNode } from './chaos-process.ts';
+import { type Running, startNode } from './chaos-process.ts';
 import { auditRound, type RoundAudit, StreamAudit } from './gateway-kill-audit.ts';
 import type { KillCommand, KillReport } from './gateway-kill-process.ts';
 import { STEPS, type Step } from './gateway-kill-steps.ts';
+import { eventually } from './waiting.ts';
 
 /** How the kill test runs. */
 export interface KillOptions {
@@ -39,7 +40,7 @@ export interface KillReportFigures {
 }
 
 const PROCESS = fileURLToPath(new URL('./gateway-kill-process.ts', import.meta.url));
-const PATIENCE_MS = 30_000;
+const _PATIENCE_MS = 30_000;
 const ANY_MOMENT_MS = 500;
 
 /** Runs rounds of gated calls in which a process is killed, and holds each against what an approval promises. */
@@ -199,7 +200,7 @@ async function close(stage: Stage, actor: Actor): Promise<void> {
 
 /** Waits for a process that kills itself, or was killed. */
 async function buried(stage: Stage, actor: Actor): Promise<void> {
-  const exit = await eventually('the kill', PATIENCE_MS, () => actor.process.ended());
+  const exit = await eventually('the kill', () => actor.process.ended());
   if (exit.signal !== 'SIGKILL')
     throw new Error(`it ended with ${exit.code}, not by the kill: ${actor.process.stderr()}`);
   stage.kills += 1;
@@ -212,7 +213,7 @@ function newActor({ folder, actors }: Stage): Actor {
     process: running,
     send: (command) => running.write(`${JSON.stringify(command)}\n`),
     says: (type) =>
-      eventually(`it says ${type}`, PATIENCE_MS, () => {
+      eventually(`it says ${type}`, () => {
         const dead = running.ended() !== null; // looked at first: what it said before it died counts
         for (;;) {
           const end = running.stdout().indexOf('\n', read);

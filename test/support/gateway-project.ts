@@ -170,30 +170,6 @@ export function behindItsBack<Value>(store: string, work: (db: DatabaseSync) => 
   }
 }
 
-/**
- * Watches how long this thread works at one thing before it looks after the next, in ms: by its own processor time, so that a busy
- * machine does not count.
- */
-export function stallWatch(): () => number {
-  const worked = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  let last = worked();
-  let longest = 0;
-  const look = () => {
-    const now = worked();
-    longest = Math.max(longest, now - last);
-    last = now;
-  };
-  const timer = setInterval(look, 1);
-  return () => {
-    clearInterval(timer);
-    look();
-    return longest;
-  };
-}
-
 /** Every byte that the project keeps: the store with its log, artifacts, private files; by file. */
 export async function keptBytes(folder: string): Promise<{ readonly name: string; readonly bytes: Buffer }[]> {
   const root = path.join(folder, '.proctor');

@@ -1,13 +1,22 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { proctor, temporaryFolder } from './cli.ts';
+import { type CliResult, proctor, proctorProcess, temporaryFolder } from './cli.ts';
 
 /** A project in a temporary folder with a module of tools and a policy. */
 export interface ToolProject extends AsyncDisposable {
   readonly path: string;
   write(name: string, text: string): Promise<void>;
   /** Runs `proctor …` in the project with `--json`, and reads what it printed. */
-  json<Document>(argv: readonly string[]): Promise<{ code: number | null; documents: Document[]; stderr: string }>;
+  json<Document>(argv: readonly string[]): Promise<Said<Document>>;
+  /** The same in a process of its own. */
+  jsonProcess<Document>(argv: readonly string[]): Promise<Said<Document>>;
+}
+
+/** What a command printed with `--json`. */
+interface Said<Document> {
+  readonly code: number | null;
+  readonly documents: Document[];
+  readonly stderr: string;
 }
 
 /** Tools that leave a line in `done.log` for every time they run. */
@@ -45,14 +54,13 @@ export async function toolProject(more: { policy?: string; project?: string } = 
   return {
     path: folder.path,
     write,
-    async json<Document>(argv: readonly string[]) {
-      const { code, stdout, stderr } = await proctor(folder.path, [...argv, '--json']);
-      const documents = stdout
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Document);
-      return { code, documents, stderr };
-    },
+    json: async (argv) => read(await proctor(folder.path, [...argv, '--json'])),
+    jsonProcess: async (argv) => read(await proctorProcess(folder.path, [...argv, '--json'])),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
+}
+
+function read<Document>({ code, stdout, stderr }: CliResult): Said<Document> {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return { code, documents: lines.map((line) => JSON.parse(line) as Document), stderr };
 }

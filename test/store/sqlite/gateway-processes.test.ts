@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { plain, temporaryFolder } from '../../support/store-fixture.ts';
 import { answerTo, decideBy, newToolRun, prepareGateway, requestBy } from '../../support/store-gateway.ts';
@@ -16,7 +17,7 @@ it('five processes that race for the same approvals make each call exactly once;
   const [path, effects] = [folder.file('proctor.db'), folder.file('effects.txt')];
   const store = openSqliteStore({ path });
   await prepareGateway(store);
-  const calls = Array.from({ length: APPROVALS }, (_, n) => newToolRun(Date.now(), { arguments: `{"n":${n}}` }));
+  const calls = Array.from({ length: APPROVALS }, (_, n) => newToolRun(systemClock.now(), { arguments: `{"n":${n}}` }));
   await Promise.all(
     calls.map(async (call) => {
       const decide = decideBy('ask', { terms: { expires_ms: 600_000 } });

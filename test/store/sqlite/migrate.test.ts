@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { newRun, newSession, plain, planned, temporaryFolder } from '../../support/store-fixture.ts';
@@ -120,7 +121,7 @@ it('a store of schema 2, with its runs, gets the gateway: its tables, machines a
   expect(rowsOf(path, 'worker_session')).toEqual([before[6]?.map((row) => ({ ...row, ...role }))]);
 
   await prepareGateway(store);
-  const call = newToolRun(Date.now());
+  const call = newToolRun(systemClock.now());
   const asked = await store.beginToolRun(call, requestBy(decideBy('ask')));
   const { approval_id } = asked.run;
   await store.answerApproval(answerTo({ approval_id: approval_id ?? '', call_digest: call.call_digest }));

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { checkAgainstModel } from '../../support/store-model-check.ts';
 
 const RUNS = Number(process.env['PROCTOR_MODEL_RUNS'] ?? 400);
-const SEED = Number(process.env['PROCTOR_MODEL_SEED'] ?? Date.now() % 2 ** 31);
+const SEED = Number(process.env['PROCTOR_MODEL_SEED'] ?? systemClock.now() % 2 ** 31);
 const MOST_BATCHES = 10;
 
 it('answers every sequence of verbs, with stale fences among them, as the model does', async () => {
