@@ -49,6 +49,8 @@ const CLOCKS = new Set([
   'test/support/store-seeded.ts', // instants of what it writes
   'test/support/store-worker-process.ts', // measured by bench/rows/sharing.ts
   'test/store/postgres/spike-chaos.ts',
+  'test/mutation/run.ts', // what a mutant may take, against what its tests take
+  'test/mutation/worker.ts',
   'test/chaos/soak.ts', // a seed
   'test/chaos/approval-kill.ts', // a seed
 ]);

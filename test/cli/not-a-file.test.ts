@@ -36,7 +36,7 @@ beforeAll(async () => {
   expect(await cli(at('exam'), ['export', 'last', '--format', 'bundle', '--out', at('sound.proctor')])).toMatchObject({
     code: 0,
   });
-}, 60_000);
+});
 afterAll(async () => {
   server.close();
   await rm(root, { recursive: true, force: true });

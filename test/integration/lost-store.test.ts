@@ -2,7 +2,8 @@ import { copyFile, cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { expect, test } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { temporaryFolder } from '../support/chaos-exam.ts';
-import { endOf, eventually, startProctor } from '../support/chaos-process.ts';
+import { endOf, startProctor } from '../support/chaos-process.ts';
+import { eventually } from '../support/waiting.ts';
 
 const HELD = 4;
 const CASES = 40;
@@ -76,26 +77,22 @@ interface Places {
 
 const EVERY = Object.entries(BEFALLS).flatMap(([name, befall]) => [0, 2].map((workers) => ({ name, befall, workers })));
 
-test.concurrent.for(EVERY)(
-  '$name with --workers $workers: exit 3, no verdict',
-  { timeout: 120_000 },
-  async ({ befall, workers }) => {
-    await using project = await lostProject();
-    const argv = ['run', 'profile.json', '--json', '--workers', String(workers), '--lease-ms', '30000'];
-    await using running = startProctor(argv, { cwd: project.path, group: true });
-    await project.called(HELD);
+test.concurrent.for(EVERY)('$name with --workers $workers: exit 3, no verdict', async ({ befall, workers }) => {
+  await using project = await lostProject();
+  const argv = ['run', 'profile.json', '--json', '--workers', String(workers), '--lease-ms', '30000'];
+  await using running = startProctor(argv, { cwd: project.path, group: true });
+  await project.called(HELD);
 
-    await befall.happen(project.places);
-    await project.answer(); // every case ends at once, long before the next heartbeat
+  await befall.happen(project.places);
+  await project.answer(); // every case ends at once, long before the next heartbeat
 
-    expect(await endOf(running, 60_000), running.stderr()).toEqual({ code: 3, signal: null });
-    const problem = JSON.parse(running.stdout()) as { code: string; detail: string };
-    expect(problem, running.stderr()).toMatchObject({ code: 'store_lost', status: 503 });
-    expect(problem.detail).toMatch(befall.what);
-    expect(problem.detail).toContain('no verdict is told');
-    expect(running.stderr()).not.toMatch(/ {4}at /);
-  },
-);
+  expect(await endOf(running), running.stderr()).toEqual({ code: 3, signal: null });
+  const problem = JSON.parse(running.stdout()) as { code: string; detail: string };
+  expect(problem, running.stderr()).toMatchObject({ code: 'store_lost', status: 503 });
+  expect(problem.detail).toMatch(befall.what);
+  expect(problem.detail).toContain('no verdict is told');
+  expect(running.stderr()).not.toMatch(/ {4}at /);
+});
 
 /** A project whose agent answers only once it may. */
 async function lostProject() {
@@ -124,7 +121,7 @@ async function lostProject() {
       fresh: folder.file('fresh.db'),
     },
     called: (times: number) =>
-      eventually(`the agent is called ${times} times`, 60_000, async () =>
+      eventually(`the agent is called ${times} times`, async () =>
         (await readdir(folder.file('called'))).length >= times ? true : null,
       ),
     answer: () => writeFile(folder.file('go'), ''),

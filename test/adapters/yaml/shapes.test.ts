@@ -35,7 +35,7 @@ const SHAPES: Readonly<Record<string, () => string>> = {
 };
 
 describe.each(Object.entries(SHAPES))('%s', (_, text) => {
-  test('is read or refused, and told in at most a hundred problems', { timeout: 60_000 }, () => {
+  test('is read or refused, and told in at most a hundred problems', () => {
     const { value, problems, placeOf } = parsePlaced(text(), 'x.yaml');
     expect(problems.length).toBeLessThanOrEqual(100);
     for (const { line, message } of problems) expect({ line, message }).not.toMatchObject({ line: 0 });
@@ -46,7 +46,7 @@ describe.each(Object.entries(SHAPES))('%s', (_, text) => {
   });
 });
 
-test('a hundred thousand members are found by their places in one pass each', { timeout: 60_000 }, () => {
+test('a hundred thousand members are found by their places in one pass each', () => {
   const { placeOf } = parsePlaced(SHAPES['a map of many keys']?.() ?? '', 'x.yaml');
   for (let i = 0; i < 100_000; i += 1) expect(placeOf([`k${i}`]).line).toBe(i + 1);
 });
