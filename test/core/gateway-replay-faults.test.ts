@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { replayToolRun } from '../../src/core/gateway-replay.ts';
-import { gatewayEvents, STEP } from '../support/gateway-events.ts';
+import { type GatewayStep, gatewayEvents, STEP } from '../support/gateway-events.ts';
 
 const { called, asked, allowed, requested, granted, denied, again, consumed, dispatched, ok } = STEP;
-type Events = Parameters<typeof gatewayEvents>;
-type Event = Events[number];
 
 /** The last of these events cannot have happened, for the reason given; without it they can. */
-function impossible(why: string, ...events: Events): void {
+function impossible(why: string, ...events: readonly GatewayStep[]): void {
   const last = events.at(-1)!;
   const before = gatewayEvents(...events.slice(0, -1));
   if (before.length > 0) expect(replayToolRun(before).fault).toBeNull();
@@ -20,7 +18,7 @@ function impossible(why: string, ...events: Events): void {
 const requestedRun = [called, asked, requested] as const;
 const used = [...requestedRun, granted, again] as const;
 const running = [called, allowed, dispatched] as const;
-const changed = (event: Event, members: object, at?: number): Event =>
+const changed = (event: GatewayStep, members: object, at?: number): GatewayStep =>
   at === undefined
     ? [event[0], { ...(event[1] as object), ...members }]
     : [event[0], { ...(event[1] as object), ...members }, at];
@@ -77,7 +75,7 @@ describe('answers', () => {
   test('once', () => {
     impossible('`approved` does not become `approved`', ...requestedRun, granted, granted);
     impossible('`denied` does not become `approved`', ...requestedRun, denied, granted);
-    const expired: Event = ['approval_expired', { approval_id: 'apr_1' }];
+    const expired: GatewayStep = ['approval_expired', { approval_id: 'apr_1' }];
     impossible('`expired` does not become `cancelled`', ...requestedRun, expired, [
       'approval_cancelled',
       { approval_id: 'apr_1' },
@@ -135,7 +133,7 @@ describe('the end', () => {
     impossible('the call had been dispatched', ...running, ['tool_denied', { status: 'denied' }]);
     impossible('the call was never dispatched', called, allowed, ok);
     impossible('the call was never dispatched', called, allowed, ['tool_timed_out', { status: 'timeout' }]);
-    const failed: Event = ['tool_failed', { status: 'error' }];
+    const failed: GatewayStep = ['tool_failed', { status: 'error' }];
     expect(replayToolRun(gatewayEvents(called, allowed, failed)).fault).toBeNull();
   });
 

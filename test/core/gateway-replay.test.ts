@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { gatewayEventHash } from '../../src/core/gateway.ts';
 import { eventBody, gatewayChainFault, replayToolRun } from '../../src/core/gateway-replay.ts';
-import { gatewayEvents, STEP } from '../support/gateway-events.ts';
+import { type GatewayStep, gatewayEvents, STEP } from '../support/gateway-events.ts';
 
 const { called, asked, allowed, requested, granted, denied, again, consumed, dispatched, ok } = STEP;
-type Events = Parameters<typeof gatewayEvents>;
-const replay = (...events: Events) => replayToolRun(gatewayEvents(...events));
-const stateOf = (...events: Events) => {
+const replay = (...events: readonly GatewayStep[]) => replayToolRun(gatewayEvents(...events));
+const stateOf = (...events: readonly GatewayStep[]) => {
   const { state, fault } = replay(...events);
   expect(fault).toBeNull();
   return state!;
@@ -184,6 +183,14 @@ describe('what the events come to', () => {
       ended_because: 'used',
     });
     expect(state.decided).toEqual({ effect: 'ask', approval_id: 'apr_1' });
+  });
+
+  test('an approval that was given has not ended', () => {
+    expect(stateOf(called, asked, requested, granted).approval).toMatchObject({
+      status: 'approved',
+      ended_at: null,
+      ended_because: null,
+    });
   });
 
   test('a call that a person denied', () => {

@@ -1,7 +1,10 @@
 import type { GatewayEventRecord } from '../../src/core/gateway.ts';
 
+/** What one event says: its type, its body (an object, or text that is none), and its instant. */
+export type GatewayStep = readonly [type: string, body?: unknown, at?: number];
+
 /** A stream of events of one tool run, numbered from 1, a second apart. */
-export const gatewayEvents = (...list: readonly (readonly [type: string, body?: unknown, at?: number])[]) =>
+export const gatewayEvents = (...list: readonly GatewayStep[]) =>
   list.map(
     ([type, body = {}, at], index): GatewayEventRecord => ({
       run_id: 'run_1',
