@@ -44,13 +44,13 @@ test.each([
 });
 
 test.each([
-  "test('x', async () => {});",
+  "test('x', { timeout: 500 }, async () => {});",
   "test('x', async () => {}, 500);",
-  "it.each([1])('x', () => {});",
+  "it.each([1])('x', { timeout: 5 }, () => {});",
   "test.skipIf(a).each(b)('x', () => {}, 30_000);",
-  "describe('x', () => {});",
+  "describe('x', { timeout: 5 }, () => {});",
   'beforeAll(async () => {}, 1000);',
-  'await expect.poll(() => 1).toBe(1);',
+  'await expect.poll(() => 1, { timeout: 3 }).toBe(1);',
   'await vi.waitFor(() => 1, { timeout: 3 });',
 ])('a limit of its own is found: %s', (source) => {
   expect(lines(source)).toEqual([expect.stringMatching(/^test\/some\.test\.ts:1 sets a limit of its own/)]);

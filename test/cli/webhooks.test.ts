@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { builtPackage } from '../support/built-package.ts';
 import { proctor, run, temporaryFolder } from '../support/cli.ts';
 import { examine, writeExamination } from '../support/examined.ts';
 import { type Received, startReceiver } from '../support/receiver.ts';
@@ -210,7 +210,7 @@ test('a publisher that is killed before and after every one of its writes loses 
     // Worked on by a process that has no way to send: what it ends waits in the outbox.
     await proctor(at, ['resume', 'last', '--quiet'], { HOOK_FILE: '/nonexistent' });
   }
-  const publisher = fileURLToPath(new URL('../support/crashing-publisher.ts', import.meta.url));
+  const publisher = builtPackage().other('crashing-publisher');
   let killed = 0;
   for (let number = 1; number <= 6; number += 1) {
     for (const when of ['before', 'after']) {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { builtPackage } from '../support/built-package.ts';
 import { proctor, startNode, startProctor } from '../support/chaos-process.ts';
 import { fixture, type McpServerProcess, mcpProject, startGateway, startUpstream } from './support.ts';
 
@@ -38,7 +39,7 @@ interface Report {
 async function suite(...args: readonly string[]): Promise<Report> {
   // The suite runs its client scenarios all at once, each with a process of its own.
   const environment = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'proctor-test-compile-cache') };
-  await using run = startNode([SUITE, ...args], { cwd: tmpdir(), environment });
+  await using run = startNode([SUITE, ...args, '--timeout', '100000'], { cwd: tmpdir(), environment });
   const { code } = await run.exit;
   const text = `${run.stdout()}\n${run.stderr()}`;
   const marked = (mark: string) =>
@@ -156,15 +157,19 @@ describe('as server, its tools under their full names', () => {
 
 describe('as client', () => {
   test.each(REVISIONS)('what %s requires, sign-ins too', async (revision) => {
-    const command = [process.execPath, '--disable-warning=ExperimentalWarning', fixture('client.ts')].join(' ');
-    const { code, text, passed, failed, checks } = await suite(
-      'client',
-      ...['--command', command, '--timeout', '100000'],
-      ...requirements(revision),
+    const command = [process.execPath, '--disable-warning=ExperimentalWarning', builtPackage().other('client')].join(
+      ' ',
     );
-    expect(code, text).toBe(0);
+    const client = (...more: readonly string[]) => suite('client', '--command', command, ...more);
+    const { code, text, passed, failed, checks } = await client(...requirements(revision));
     // Extensions that are not scored: grants without a person, proofs of possession.
-    expect(failed.filter((name) => !/^auth\/(client-credentials|enterprise|dpop|wif)/.test(name))).toEqual([]);
+    const lost = failed.filter((name) => !/^auth\/(client-credentials|enterprise|dpop|wif)/.test(name));
+    // All at once they may be too much for a busy machine: what did not get through is asked once more alone.
+    for (const name of lost) {
+      const alone = await client('--scenario', name, '--spec-version', revision);
+      expect(alone.code, `${name}: ${alone.text}`).toBe(0);
+    }
+    if (lost.length === 0) expect(code, text).toBe(0);
     expect(passed.filter((name) => name.startsWith('auth/')).length).toBeGreaterThan(13);
     expect(checks).toBeGreaterThan(300);
   });

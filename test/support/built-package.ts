@@ -10,7 +10,18 @@ export interface BuiltPackage {
   readonly main: string;
   /** The module that exports `runCli`. */
   readonly program: string;
+  /** One of the programs of tests that are built beside it. */
+  other(program: OtherProgram): string;
 }
+
+/** Programs of tests that are started often. */
+type OtherProgram = keyof typeof OTHERS;
+const OTHERS = {
+  client: 'test/mcp/fixtures/client.ts',
+  'crashing-publisher': 'test/support/crashing-publisher.ts',
+  'gateway-kill-process': 'test/support/gateway-kill-process.ts',
+} as const;
+const PROGRAMS = ['src/cli/program.ts', ...Object.values(OTHERS)];
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CACHE = path.join(ROOT, 'node_modules/.cache/proctor-test');
@@ -30,12 +41,16 @@ let built: BuiltPackage | undefined;
 function locate(): BuiltPackage {
   const folder = path.join(CACHE, digestOfSources());
   if (!existsSync(folder)) build(folder);
-  return { main: path.join(folder, 'main.js'), program: path.join(folder, 'program.js') };
+  return {
+    main: path.join(folder, 'main.js'),
+    program: path.join(folder, 'program.js'),
+    other: (program) => path.join(folder, `${program}.js`),
+  };
 }
 
 function digestOfSources(): string {
   const hash = createHash('sha256');
-  const files = globSync('src/**/*.*', { cwd: ROOT }).sort();
+  const files = [...globSync('src/**/*.*', { cwd: ROOT }).sort(), ...PROGRAMS];
   for (const name of ['package-lock.json', 'scripts/build-package.ts', ...files])
     hash.update(`${name}\n`).update(readFileSync(path.join(ROOT, name)));
   return hash.digest('hex').slice(0, 16);
@@ -46,7 +61,7 @@ function build(folder: string): void {
   mkdirSync(CACHE, { recursive: true });
   const scratch = mkdtempSync(path.join(CACHE, 'building-'));
   const script = path.join(ROOT, 'scripts/build.ts');
-  const ended = spawnSync(process.execPath, [script, scratch, 'src/cli/program.ts'], { cwd: ROOT, encoding: 'utf8' });
+  const ended = spawnSync(process.execPath, [script, scratch, ...PROGRAMS], { cwd: ROOT, encoding: 'utf8' });
   if (ended.status !== 0) throw new Error(`the package could not be built: ${ended.stderr}`);
   try {
     renameSync(scratch, folder);

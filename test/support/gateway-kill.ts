@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type App, createApp } from '../../src/app.ts';
+import { builtPackage } from './built-package.ts';
 import { type TemporaryFolder, temporaryFolder } from './chaos-exam.ts';
 import { type Running, startNode } from './chaos-process.ts';
 import { auditRound, type RoundAudit, StreamAudit } from './gateway-kill-audit.ts';
@@ -39,7 +39,6 @@ export interface KillReportFigures {
   readonly folder: string | null;
 }
 
-const PROCESS = fileURLToPath(new URL('./gateway-kill-process.ts', import.meta.url));
 const _PATIENCE_MS = 30_000;
 const ANY_MOMENT_MS = 500;
 
@@ -207,7 +206,10 @@ async function buried(stage: Stage, actor: Actor): Promise<void> {
 }
 
 function newActor({ folder, actors }: Stage): Actor {
-  const running = startNode(['--disable-warning=ExperimentalWarning', PROCESS, folder.path], { cwd: tmpdir() });
+  const running = startNode(
+    ['--disable-warning=ExperimentalWarning', builtPackage().other('gateway-kill-process'), folder.path],
+    { cwd: tmpdir() },
+  );
   let read = 0;
   const actor: Actor = {
     process: running,
