@@ -10,10 +10,10 @@ import type { Plugins } from './contract/ports.ts';
 import { ProctorError } from './contract/problem.ts';
 import type { RunRow } from './contract/store.ts';
 import type { WebhookSender } from './contract/webhook.ts';
+import { Secrets } from './core/redaction/secrets.ts';
 import { type BundleVerification, sealRun, verifyBundle } from './engine/bundle.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { FileRefused, onlyFileAt, openRegular } from './lib/regular-file.ts';
-import { Secrets } from './lib/secrets.ts';
 import { isBundle, openBundleFile } from './store/sqlite/bundle-read.ts';
 import { writeBundleFile } from './store/sqlite/bundle-write.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite/store.ts';
@@ -27,8 +27,8 @@ export interface App extends AsyncDisposable {
   readonly clock: Clock;
   /** Sends webhooks, with this process' secrets. */
   readonly webhooks: WebhookSender;
-  /** Resolves `${secret:NAME}` and `${env:NAME}` at the last moment; throws `secret_missing`. */
-  resolve(text: string): string;
+  /** The secrets of this process: one for all of its parts. */
+  readonly secrets: Secrets;
   /** The acting principal: on a local store the operating system's user. */
   readonly principal: string;
 }
@@ -37,6 +37,8 @@ export interface App extends AsyncDisposable {
 export interface AppOptions {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The secrets of this process, where something else knows of them already. */
+  readonly secrets?: Secrets;
   /** Refuse a store that does not exist yet, for commands that would find nothing in a new one. */
   readonly existing?: boolean;
 }
@@ -54,16 +56,16 @@ export async function createApp(options: AppOptions): Promise<App> {
   await mkdir(path.dirname(places.store), { recursive: true, mode: 0o700 });
   const store = openSqliteStore({ path: places.store });
   const artifacts = openArtifactFolder(places.artifacts);
-  const secrets = new Secrets(lookupIn(options.environment));
+  const secrets = secretsOf(options);
   const webhooks = openWebhookSender({ clock: systemClock, resolve: (text) => secrets.resolve(text) });
   return {
     places,
     store,
     artifacts,
-    plugins: createPlugins(options),
+    plugins: createPlugins({ ...options, secrets }),
     clock: systemClock,
     webhooks,
-    resolve: (text) => secrets.resolve(text),
+    secrets,
     principal: `human:${userName()}`,
     [Symbol.asyncDispose]: async () => {
       await webhooks.close();
@@ -131,6 +133,10 @@ export async function verifyBundleFile(
 }
 
 /** The plug-ins alone, for work that needs no store (`check`, `schema`). */
-export function createPlugins({ environment }: Pick<AppOptions, 'environment'>): Plugins {
-  return openPlugins(new Secrets(lookupIn(environment)), environment);
+export function createPlugins(options: Pick<AppOptions, 'environment' | 'secrets'>): Plugins {
+  return openPlugins(secretsOf(options), options.environment);
+}
+
+function secretsOf({ environment, secrets }: Pick<AppOptions, 'environment' | 'secrets'>): Secrets {
+  return secrets ?? new Secrets(lookupIn(environment));
 }

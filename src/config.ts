@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ProctorError } from './contract/problem.ts';
+import type { Lookup } from './contract/secret-reference.ts';
 import { readRegularSync } from './lib/regular-file.ts';
-import type { Lookup } from './lib/secrets.ts';
 
 /** Where this project's store and artifacts are. */
 export interface Places {

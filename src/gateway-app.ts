@@ -3,13 +3,12 @@ import path from 'node:path';
 import { type LoadedProject, loadPolicy, loadProject } from './adapters/project/load-project.ts';
 import { declaredSources } from './adapters/tools/index.ts';
 import { openSchemaCheck } from './adapters/tools/schema-check.ts';
-import { redactor } from './adapters/transport/redact.ts';
 import type { App } from './app.ts';
 import { policySchema } from './contract/policy.ts';
 import type { Principal } from './contract/principal.ts';
 import { kindOfPrincipal } from './contract/principal.ts';
 import { ProctorError } from './contract/problem.ts';
-import type { Project } from './contract/project.ts';
+import { secretReference } from './contract/secret-reference.ts';
 import { compilePolicy, type Policy } from './core/policy/compile.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { keepGateway, settleLeftovers } from './gateway/keep.ts';
@@ -43,8 +42,10 @@ const LOCAL_ROLES = ['operator'];
 export async function openGatewayApp(app: App, options: GatewayAppOptions): Promise<GatewayApp> {
   const loaded = await loadProject(app.places.project_dir);
   const { project, base_dir } = loaded;
-  const secrets = secretKeeper(app, project);
-  const note = (text: string) => options.note(secrets.redact(text));
+  const { secrets } = app;
+  const allowed = Object.values(project.tools).flatMap((tool) => tool.secrets.map(secretReference));
+  secrets.learn([project, allowed]);
+  const note = (text: string) => options.note(secrets.text(text));
   const schemas = openSchemaCheck();
   const own = options.session_id === undefined;
   const session_id = options.session_id ?? newId('wse', app.clock.now());
@@ -64,7 +65,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
       base_dir,
       private_dir: path.join(path.dirname(app.places.store), 'private'),
       environment: options.environment,
-      resolve: (text) => app.resolve(text),
+      resolve: (text) => secrets.resolve(text),
       note,
     }),
     schemas,
@@ -147,23 +148,4 @@ function realPath(written: string): string | null {
       existing = path.dirname(existing);
     }
   }
-}
-
-/** The secrets that the project file refers to or lets arguments refer to, as far as they are set: what is looked for in arguments and outputs. */
-function secretKeeper(app: App, project: Project): SecretKeeper {
-  const written = JSON.stringify(project).match(/\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}/g) ?? [];
-  const allowed = Object.values(project.tools).flatMap(({ secrets }) => secrets.map((name) => `\${secret:${name}}`));
-  const references = [...new Set([...written, ...allowed])];
-  const set = references.filter((reference) => {
-    try {
-      return app.resolve(reference) !== '';
-    } catch (error) {
-      if (ProctorError.is(error)) return false; // told when it is used
-      throw error;
-    }
-  });
-  return {
-    resolve: (reference) => app.resolve(reference),
-    redact: redactor(set, (reference) => app.resolve(reference)),
-  };
 }

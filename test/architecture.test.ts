@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'gateway-app.ts': ['adapters', 'app.ts', 'contract', 'core', 'gateway', 'lib'],
   'gateway-freeze.ts': ['adapters', 'app.ts', 'gateway-app.ts', 'contract', 'lib'],
   'gateway-doors.ts': ['app.ts', 'gateway-app.ts', 'gateway', 'server', 'core', 'contract', 'lib'],
-  'app.ts': ['adapters', 'artifacts', 'config.ts', 'contract', 'engine', 'lib', 'store'],
+  'app.ts': ['adapters', 'artifacts', 'config.ts', 'contract', 'core', 'engine', 'lib', 'store'],
   cli: [
     'app.ts',
     'gateway-app.ts',

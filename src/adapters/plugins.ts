@@ -7,9 +7,9 @@ import { type Diagnostic, diagnostic, ProctorError } from '../contract/problem.t
 import { AGENT_BASE_MEMBERS, type EvaluatorReference, type Profile } from '../contract/profile.ts';
 import type { CodeDigest } from '../contract/snapshot.ts';
 import { profileProblems } from '../core/group.ts';
+import type { Secrets } from '../core/redaction/secrets.ts';
 import { pointerValue } from '../lib/json-pointer.ts';
 import { digestOfFile, openRegular } from '../lib/regular-file.ts';
-import type { Secrets } from '../lib/secrets.ts';
 import { agentKindOf } from './agents/index.ts';
 import { openDataset } from './datasets/index.ts';
 import { type CustomEvaluator, customEvaluatorOf } from './evaluators/custom/index.ts';
@@ -23,10 +23,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The plug-ins by the registries: datasets, agents and evaluators, resolved by name and opened with this process' secrets. */
 export function openPlugins(secrets: Secrets, environment: Environment): Plugins {
   const resolve = (text: string) => secrets.resolve(text);
+  const redact = (text: string) => secrets.text(text);
   return {
     openDataset,
     checkNames,
-    redact: (value) => secrets.redact(value),
+    redaction: secrets,
+    learn: (profile) => secrets.learn(profile),
     check: async (profile, baseDir) => [
       ...checkAgent(profile),
       ...checkEvaluators(profile),
@@ -48,6 +50,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
         base_dir,
         concurrency,
         resolve,
+        redact,
         environment,
       });
     },
@@ -59,6 +62,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
           config: reference.config,
           timeout_ms: reference.timeout_ms,
           resolve,
+          redact,
           concurrency,
           environment,
         });

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { styleText } from 'node:util';
 import { type Diagnostic, ERROR_CODES, ProctorError, problemOf } from '../contract/problem.ts';
+import type { Redaction } from '../contract/redaction.ts';
 
 /** Where a command writes: results on stdout, everything for people on the way on stderr. */
 export interface Output {
@@ -34,8 +35,8 @@ interface Streams {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The output of a command; colours by terminal, NO_COLOR and FORCE_COLOR. */
-export function openOutput(json: boolean, { stdout, stderr, environment }: Streams): Output {
+/** The output of a command, without secrets; colours by terminal, NO_COLOR and FORCE_COLOR. */
+export function openOutput(json: boolean, { stdout, stderr, environment }: Streams, redaction: Redaction): Output {
   const colours = (stream: NodeJS.WriteStream) =>
     (environment['NO_COLOR'] ?? '') === '' &&
     environment['TERM'] !== 'dumb' &&
@@ -43,7 +44,8 @@ export function openOutput(json: boolean, { stdout, stderr, environment }: Strea
   const styled = (on: boolean) => (format: Style, text: string) =>
     on ? styleText(format, text, { validateStream: false }) : text;
   const emit = (document: unknown, text: string) => {
-    stdout.write(json ? `${JSON.stringify(document)}\n` : text === '' ? '' : `${text}\n`);
+    if (json) stdout.write(`${JSON.stringify(redaction.json(document))}\n`);
+    else if (text !== '') stdout.write(`${redaction.text(text)}\n`);
   };
   let window: readonly string[] = [];
   const erase = () => (window.length === 0 ? '' : `\u001b[${window.length}A\u001b[0J`);
@@ -54,7 +56,8 @@ export function openOutput(json: boolean, { stdout, stderr, environment }: Strea
     result: emit,
     line: emit,
     text: (parts) => pipeline(Readable.from(parts), stdout, { end: false }),
-    note: (text) => void stderr.write(`${erase()}${text}\n${window.map((line) => `${line}\n`).join('')}`),
+    note: (text) =>
+      void stderr.write(`${erase()}${redaction.text(text)}\n${window.map((line) => `${line}\n`).join('')}`),
     pin: (lines) => {
       if (window.length === 0 && lines.length === 0) return;
       stderr.write(`${erase()}${lines.map((line) => `${line}\n`).join('')}`);

@@ -1,5 +1,7 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander';
+import { lookupIn } from '../config.ts';
 import { ProctorError } from '../contract/problem.ts';
+import { Secrets } from '../core/redaction/secrets.ts';
 import type { CommandContext, Command as Run } from './context.ts';
 import { gatewayCommands } from './gateway-commands.ts';
 import { collect, fraction, positive, runKey, share, whole } from './option-values.ts';
@@ -16,13 +18,16 @@ export interface CliOptions {
 
 /** Runs one command line; answers its exit code. Commands are loaded when they are called. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
-  const output = openOutput(argv.includes('--json'), options);
+  const secrets = new Secrets(lookupIn(options.environment));
+  const output = openOutput(argv.includes('--json'), options, secrets);
+  secrets.warned((text) => output.note(`proctor: ${text}`));
   let code = 0;
   const context: CommandContext = {
     cwd: options.cwd,
     environment: options.environment,
     output,
-    openApp: async (how) => (await import('../app.ts')).createApp({ ...options, ...how }),
+    secrets,
+    openApp: async (how) => (await import('../app.ts')).createApp({ ...options, secrets, ...how }),
   };
   const streams = {
     writeOut: (text: string) => void options.stdout.write(text),

@@ -118,6 +118,8 @@ export interface AgentContext<Config> {
   readonly base_dir: string;
   /** Resolves `${secret:NAME}` and `${env:NAME}` in a text at the last moment; throws `secret_missing`. */
   resolve(text: string): string;
+  /** The text without the secrets that this process knows: for what is cut before it is recorded, so that no half of one is left at the edge. */
+  redact(text: string): string;
   /** Most calls at once that this process will make. */
   readonly concurrency: number;
   /** The environment of this process, from which child processes get the variables they are allowed. */

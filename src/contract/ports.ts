@@ -3,6 +3,7 @@ import type { DatasetOptions, DatasetReader } from './case.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { Diagnostic } from './problem.ts';
 import type { EvaluatorReference, Profile } from './profile.ts';
+import type { Redaction } from './redaction.ts';
 import type { CodeDigest } from './snapshot.ts';
 
 /** How plug-ins are opened for one profile in one process. */
@@ -24,6 +25,8 @@ export interface Plugins {
   code(profile: Profile, baseDir: string): Promise<CodeDigest[]>;
   openAgent(profile: Profile, options: OpenOptions): Promise<Agent>;
   openEvaluator(reference: EvaluatorReference, options: OpenOptions): Promise<Evaluator>;
-  /** The JSON value with every secret that was resolved so far replaced; the same value when none was. */
-  redact<T>(value: T): T;
+  /** Takes out every secret that was resolved so far. */
+  readonly redaction: Redaction;
+  /** Looks up the secrets that a profile refers to, as far as they are set here, so that they are known before they are used. */
+  learn(profile: Profile): void;
 }

@@ -102,6 +102,8 @@ export interface ToolInvocation {
   readonly max_output_bytes: number;
   readonly signal: AbortSignal;
   readonly conversation: ToolConversation;
+  /** The text without the secrets that this process knows, for what is cut before it is handed on. */
+  redact(text: string): string;
 }
 
 /** How a person is led through a sign-in. */

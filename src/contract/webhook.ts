@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REFERENCE_ONLY } from './secret-reference.ts';
 
 /** What is published of a run; a run publishes exactly one of them. */
 export const WEBHOOK_EVENTS = ['run_completed', 'run_failed', 'run_cancelled'] as const;
@@ -10,7 +11,7 @@ export const webhookSchema = z.strictObject({
   url: z.string().min(1).describe('https (http only on this machine); one entry an endpoint'),
   secret: z
     .string()
-    .regex(/^\$\{(secret|env):[A-Za-z_][A-Za-z0-9_]*\}$/, {
+    .regex(REFERENCE_ONLY, {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is shown as one writes it
       error: 'must be a reference such as ${secret:HOOK}; the secret itself never stands in a profile',
     })

@@ -3,6 +3,7 @@ import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { GatedCalls, OpenDoor } from '../contract/gateway-profile.ts';
 import type { EvidenceRow, Spend } from '../contract/store.ts';
 import { overLimit, spendOf } from '../core/budget.ts';
+import type { HiddenEnvelope } from '../core/redaction/hidden.ts';
 import { turnsOf } from '../core/session.ts';
 import { untilAborted } from '../lib/abort.ts';
 import { attemptId, executionId } from '../lib/id.ts';
@@ -14,10 +15,12 @@ import { haveSession, type Invoke } from './session.ts';
 
 const GRACE_MS = 5_000; // an agent adapter that overruns its own time limit by this much is cut off
 
-/** An answer to grade: the envelope, its row, and the results that an earlier attempt made of it. */
+/** An answer to grade: the envelope as it came and as it is kept, its row, and the results that an earlier attempt made of it. */
 export interface Answer {
   readonly type?: 'answer';
-  readonly envelope: Envelope;
+  /** What the evaluators grade; null when all that is left is a copy that secrets were taken out of. */
+  readonly envelope: Envelope | null;
+  readonly hidden: HiddenEnvelope;
   readonly latency_ms: number;
   readonly row: EvidenceRow;
   readonly results: readonly EvaluatorResult[];
@@ -31,6 +34,7 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   const started = deps.clock.monotonic();
   work.taken.spend = UNKNOWN_SPEND;
   const door = await openDoor(work);
+  if (door !== null) evidence.hide(door.token, '[gateway token]');
   let answer: AgentAnswer;
   let gated: GatedCalls | null = null;
   try {
@@ -41,16 +45,17 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   if (answer.type === 'failure') {
     // What earlier turns took is spent; a first call that never reached the agent took nothing.
     if (UNREACHED.has(answer.code) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
-    return deps.plugins.redact(answer);
+    return answer;
   }
   const latency_ms = Math.round(deps.clock.monotonic() - started);
   const told = work.context.profile.agent.kind === 'replay' ? answer.envelope : asReported(answer.envelope);
-  const whole = gated === null || door === null ? told : withGatedCalls(told, gated, door.token);
-  const envelope = deps.plugins.redact(whole);
+  const envelope = gated === null ? told : withGatedCalls(told, gated);
   try {
     const spend = spendOf(envelope, work.context.profile.agent.price);
     work.taken.spend = answeredSpend(spend, work.context.profile);
-    return { envelope, latency_ms, row: await evidence.envelope(envelope, latency_ms, false), results: [], spend };
+    const hidden = evidence.hidden(envelope);
+    const row = await evidence.envelope(hidden, latency_ms, false);
+    return { envelope, hidden, latency_ms, row, results: [], spend };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);

@@ -11,7 +11,7 @@ import { type Answer, ask } from './ask-agent.ts';
 import { answeredSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
 import type { AttemptDeps, AttemptTaken, AttemptWork } from './attempt-work.ts';
 import { evaluate } from './evaluate.ts';
-import { EvidenceWriter, readKept } from './evidence-rows.ts';
+import { EvidenceWriter, type KeptAnswer, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
 
 /** How an attempt ended: for good, or with another to follow. */
@@ -32,7 +32,7 @@ export async function executeAttempt(
 ): Promise<Ending> {
   const { case: item } = await context.cases.at(claim.ordinal);
   const limit = context.profile.limits.execution.time_ms;
-  const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence);
+  const evidence = new EvidenceWriter(deps.artifacts, context.profile.persistence, deps.plugins.redaction);
   const work: AttemptWork = { deps, context, claim, item, evidence, control, signal: control.signal, taken };
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -40,12 +40,7 @@ export async function executeAttempt(
     if (kept !== null && 'fault' in kept) return failedForGood(work, kept);
     if (kept === null) await context.pace(control.signal); // to wait for its turn takes none of the agent's time
     if (limit !== null) timer = setTimeout(() => control.abort(new TimeLimit(limit)), limit);
-    if (kept !== null)
-      return await grade(work, {
-        ...kept,
-        spend: null,
-        row: await evidence.envelope(kept.envelope, kept.latency_ms, true),
-      });
+    if (kept !== null) return await grade(work, await keptAnswer(evidence, kept));
     const answer = await ask(work);
     if (answer.type === 'failure') return failed(work, answer);
     const untold = untoldBudget(answer.spend, context.profile.limits);
@@ -94,29 +89,45 @@ export function cancelledEnding(claim: Claim, { spend }: AttemptTaken = {}): Com
   };
 }
 
+const GRADED_NO_MORE: Decision = { type: 'end', attempt_status: 'failed_evaluation', status: 'failed' };
+
+/** An answer that was kept, to be graded further; as a copy that secrets were taken out of it cannot be. */
+async function keptAnswer(evidence: EvidenceWriter, kept: KeptAnswer): Promise<Answer> {
+  const { latency_ms, results } = kept;
+  const now = evidence.hidden(kept.envelope); // by the secrets of now: the run may be from before they were redacted
+  const hidden = { ...now, redacted: [...new Set([...kept.redacted, ...now.redacted])] };
+  const envelope = kept.redacted.length === 0 ? kept.envelope : null;
+  return { envelope, hidden, latency_ms, results, spend: null, row: await evidence.envelope(hidden, latency_ms, true) };
+}
+
 /** Runs the evaluators that are still to run and ends the attempt by what they say. */
 async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
   const { deps, context, claim, item, evidence, signal } = work;
   const { profile } = context;
-  const { envelope, latency_ms } = answer;
+  const { hidden, latency_ms } = answer;
   const evaluators = context.evaluators(item.group);
   const rows: EvidenceRow[] = [answer.row];
   if (evaluators.some(({ evaluator }) => evaluator.external) && profile.persistence.persist_raw_outputs === 'all') {
     // Grading leaves this process and may take long: the answer that was paid for is made durable first.
     if ((await deps.store.appendEvidence(claim, rows.splice(0))) === 'fenced') throw new LeaseLost();
   }
-  const graded = await evaluate(work, envelope, latency_ms, evaluators, answer.results);
+  const graded = await evaluate({ ...work, redaction: evidence.redaction }, answer, evaluators);
   const spend = answeredSpend(answer.spend, profile, graded);
   work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
   const erred = results.find((result) => result.status === 'error');
   const score = context.method.aggregate(context.group(item.group), profile.defaults, results);
   if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed))
-    rows[0] = evidence.withoutEnvelope(envelope, latency_ms);
+    rows[0] = evidence.withoutEnvelope(hidden.envelope, latency_ms);
   for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
   if (erred) {
-    const decision = decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
-    return ending(claim, decision, 'grader', `evaluator_error: ${erred.ref}`, rows, null, spend);
+    // Only a copy without secrets is left to be graded again: an evaluator would judge another answer than the others did.
+    const gone = hidden.redacted.length > 0 && evidence.keepsEnvelope(false);
+    const decision = gone
+      ? GRADED_NO_MORE
+      : decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
+    const reason = answer.envelope === null ? 'not_recomputable' : `evaluator_error: ${erred.ref}`;
+    return ending(claim, decision, 'grader', reason, rows, null, spend);
   }
   signal.throwIfAborted();
   const completion: Completion = {
@@ -130,7 +141,7 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
     content: executionContent({
       status: 'completed',
       fault: null,
-      envelope: envelopeContent(envelope),
+      envelope: envelopeContent(hidden.envelope),
       evaluator_results: results,
       aggregate: score,
     }),

@@ -1,8 +1,9 @@
 import type { Envelope } from '../contract/agent.ts';
 import { type EvaluatorResult, type Finding, finding } from '../contract/evaluator.ts';
-import type { Plugins } from '../contract/ports.ts';
+import type { Redaction } from '../contract/redaction.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim } from '../contract/store.ts';
+import { hiddenFinding } from '../core/redaction/hidden.ts';
 import { gradedTurns, sessionFinding, type Turn, turnEnvelope, turnsOf } from '../core/session.ts';
 import { linkedSignal, untilAborted } from '../lib/abort.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
@@ -17,8 +18,17 @@ export interface Graded {
   readonly reused: boolean;
 }
 
+/** What is graded: an envelope, or null where only a copy without its secrets is left, and the results that are there already. */
+interface Graduand {
+  readonly envelope: Envelope | null;
+  readonly latency_ms: number;
+  readonly results: readonly EvaluatorResult[];
+}
+
 interface Work {
-  readonly deps: { readonly clock: Clock; readonly plugins: Plugins };
+  readonly deps: { readonly clock: Clock };
+  /** Takes secrets out of what is found. */
+  readonly redaction: Redaction;
   /** Says which groups grade sessions. */
   readonly context: Pick<RunContext, 'group'>;
   readonly claim: Claim;
@@ -29,47 +39,40 @@ interface Work {
 /** Runs the evaluators that have no result yet, at once, each within its time; an evaluator that throws gives status `error`. */
 export async function evaluate(
   work: Work,
-  envelope: Envelope,
-  latency_ms: number,
+  { envelope, latency_ms, results }: Graduand,
   evaluators: readonly OpenEvaluator[],
-  kept: readonly EvaluatorResult[],
 ): Promise<Graded[]> {
-  const graded: Promise<Graded>[] = [];
-  for (const open of evaluators) {
-    const before = kept.find((result) => result.index === open.index && result.status !== 'error');
-    graded.push(
-      before
-        ? Promise.resolve({ result: before, duration_ms: 0, reused: true })
-        : run(work, envelope, latency_ms, open),
-    );
-  }
-  return await Promise.all(graded);
+  return await Promise.all(
+    evaluators.map(async (open) => {
+      const before = results.find((result) => result.index === open.index && result.status !== 'error');
+      if (before) return { result: before, duration_ms: 0, reused: true };
+      if (envelope === null) return { result: resultOf(open, UNGRADABLE), duration_ms: 0, reused: false };
+      return await run(work, envelope, latency_ms, open);
+    }),
+  );
 }
+
+const UNGRADABLE = finding(
+  'error',
+  'the answer held a secret and is kept without it, so it cannot be graded again as it came',
+);
 
 async function run(work: Work, envelope: Envelope, latency_ms: number, open: OpenEvaluator): Promise<Graded> {
   const { deps, item } = work;
-  const { reference, index } = open;
+  const { reference } = open;
   const started = deps.clock.monotonic();
-  const { ref, dimension, blocking, weight } = reference;
   const turns = work.context.group(item.group).session ? turnsOf(item.input, item.expected) : [];
   const found =
     typeof turns === 'string' || turns.length === 0 || reference.turns === 'whole'
       ? await find(work, { input: item.input, expected: item.expected }, envelope, latency_ms, open)
       : sessionFinding(await ofTurns(work, turns, envelope, open));
+  return { result: resultOf(open, found), duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
+}
+
+function resultOf({ reference, index }: OpenEvaluator, found: Finding): EvaluatorResult {
+  const { ref, dimension, blocking, weight } = reference;
   const { status, severity, score, reason, evidence } = found;
-  const result: EvaluatorResult = {
-    blocking,
-    dimension,
-    evidence,
-    index,
-    reason,
-    ref,
-    score,
-    severity,
-    status,
-    weight,
-  };
-  return { result, duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
+  return { blocking, dimension, evidence, index, reason, ref, score, severity, status, weight };
 }
 
 /** What the evaluator finds of each turn that it is to look at. */
@@ -94,7 +97,7 @@ async function ofTurns(
 
 /** One finding of one evaluator within its time; what it throws is status `error`. */
 async function find(
-  { deps, claim, item, signal }: Work,
+  { redaction, claim, item, signal }: Work,
   { input: asked, expected }: Turn,
   envelope: Envelope,
   latency_ms: number,
@@ -119,16 +122,17 @@ async function find(
     repeat: claim.repeat,
   };
   try {
-    if (!evaluator.external) return await evaluator.evaluate(input, { signal });
+    if (!evaluator.external) return hiddenFinding(await evaluator.evaluate(input, { signal }), redaction);
     using limited = linkedSignal(signal, timeout_ms, () => new Error(`no finding within ${timeout_ms} ms`));
-    const found = deps.plugins.redact(
-      await untilAborted(Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })), limited.signal),
+    const found = await untilAborted(
+      Promise.resolve(evaluator.evaluate(input, { signal: limited.signal })),
+      limited.signal,
     );
     canonicalJson(found); // what cannot be recorded is the evaluator's error, here and not later
-    return found;
+    return hiddenFinding(found, redaction);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     // What it says may quote a request with a secret in it.
-    return deps.plugins.redact(finding('error', error instanceof Error ? error.message : String(error)));
+    return hiddenFinding(finding('error', error instanceof Error ? error.message : String(error)), redaction);
   }
 }

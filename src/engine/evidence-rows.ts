@@ -2,8 +2,10 @@ import type { AgentFailure, Envelope } from '../contract/agent.ts';
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Profile } from '../contract/profile.ts';
+import type { Redaction } from '../contract/redaction.ts';
 import type { EvidenceRow } from '../contract/store.ts';
 import { envelopeContent } from '../core/evidence.ts';
+import { type HiddenEnvelope, hiddenEnvelope, hiddenFailure } from '../core/redaction/hidden.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 
 /** What the body of an `envelope` row says. Without the envelope, `content` is its content digest and nothing can be recomputed. */
@@ -12,6 +14,8 @@ export interface EnvelopeBody {
   readonly content: string | null;
   readonly latency_ms: number;
   readonly reused: boolean;
+  /** The members of the envelope that a secret was taken out of: not what the evaluators graded. Absent where it is. */
+  readonly redacted?: readonly string[];
 }
 
 /** What the body of an `evaluator_result` row says. */
@@ -26,10 +30,27 @@ const INLINE_BYTES = 16_384; // a larger body becomes an artifact, written befor
 export class EvidenceWriter {
   readonly #artifacts: ArtifactStore;
   readonly #policy: Profile['persistence'];
+  #redaction: Redaction;
 
-  constructor(artifacts: ArtifactStore, policy: Profile['persistence']) {
+  constructor(artifacts: ArtifactStore, policy: Profile['persistence'], redaction: Redaction) {
     this.#artifacts = artifacts;
     this.#policy = policy;
+    this.#redaction = redaction;
+  }
+
+  /** Takes secrets out of what becomes evidence. */
+  get redaction(): Redaction {
+    return this.#redaction;
+  }
+
+  /** Takes one more value out of all that follows. */
+  hide(value: string, marker: string): void {
+    this.#redaction = this.#redaction.with(value, marker);
+  }
+
+  /** The envelope as it may be kept. */
+  hidden(envelope: Envelope): HiddenEnvelope {
+    return hiddenEnvelope(envelope, this.#redaction);
   }
 
   /** True when the policy keeps the envelope of an execution that passed or not. */
@@ -38,10 +59,14 @@ export class EvidenceWriter {
     return persist_raw_outputs === 'all' || (persist_raw_outputs === 'failures_only' && !passed);
   }
 
-  async envelope(envelope: Envelope, latency_ms: number, reused: boolean): Promise<EvidenceRow> {
+  async envelope(hidden: HiddenEnvelope, latency_ms: number, reused: boolean): Promise<EvidenceRow> {
+    const { envelope } = hidden;
     if (this.#policy.persist_raw_outputs === 'none') return this.withoutEnvelope(envelope, latency_ms);
-    const kept = this.#policy.mode === 'summary' ? { ...envelope, raw: null, trace: [] } : envelope;
-    return await this.#row('envelope', { content: null, envelope: kept, latency_ms, reused });
+    const summary = this.#policy.mode === 'summary';
+    const kept = summary ? { ...envelope, raw: null, trace: [] } : envelope;
+    const redacted = hidden.redacted.filter((member) => !(summary && (member === 'raw' || member === 'trace')));
+    const marked = redacted.length === 0 ? {} : { redacted };
+    return await this.#row('envelope', { content: null, envelope: kept, latency_ms, reused, ...marked });
   }
 
   /** The row of an envelope that the policy leaves out: its content digest stands for it. */
@@ -79,7 +104,7 @@ export class EvidenceWriter {
   }
 
   failure(failure: AgentFailure): EvidenceRow {
-    const { fault, code, message, timed_out, retry_after_ms, evidence } = failure;
+    const { fault, code, message, timed_out, retry_after_ms, evidence } = hiddenFailure(failure, this.#redaction);
     return {
       kind: 'failure',
       body: canonicalJson({ fault, code, message, timed_out, retry_after_ms, evidence }),
@@ -102,6 +127,8 @@ export async function bodyOf(artifacts: ArtifactStore, row: EvidenceRow): Promis
 /** An answer that is there already, with the results that were made of it. */
 export interface KeptAnswer {
   readonly envelope: Envelope;
+  /** The members of the envelope that a secret was taken out of; it can be graded where there are none. */
+  readonly redacted: readonly string[];
   readonly latency_ms: number;
   readonly results: readonly EvaluatorResult[];
 }
@@ -119,5 +146,6 @@ export async function readKept(artifacts: ArtifactStore, rows: readonly Evidence
       results.push(result);
     }
   }
-  return kept?.envelope ? { envelope: kept.envelope, latency_ms: kept.latency_ms, results } : null;
+  if (!kept?.envelope) return null;
+  return { envelope: kept.envelope, redacted: kept.redacted ?? [], latency_ms: kept.latency_ms, results };
 }

@@ -25,7 +25,7 @@ export async function openDoor({ deps, context, claim }: AttemptWork): Promise<O
  * The envelope with the calls that went through the gateway, as the gateway recorded them. What the agent tells of is `reported`, whatever it
  * says itself, and is left out where it is the same call.
  */
-export function withGatedCalls(envelope: Envelope, gated: GatedCalls, token: string): Envelope {
+export function withGatedCalls(envelope: Envelope, gated: GatedCalls): Envelope {
   const same = new Map<string, number>();
   for (const call of gated.calls) same.set(keyOf(call), (same.get(keyOf(call)) ?? 0) + 1);
   const reported = asReported(envelope).tool_calls.filter((call) => {
@@ -33,13 +33,11 @@ export function withGatedCalls(envelope: Envelope, gated: GatedCalls, token: str
     same.set(keyOf(call), left - 1);
     return left <= 0;
   });
-  const whole: Envelope = {
+  return {
     ...envelope,
     tool_calls: [...gated.calls, ...reported],
     trace: [...envelope.trace, ...gated.trace.map((entry) => ({ ...entry }))],
   };
-  const text = JSON.stringify(whole);
-  return text.includes(token) ? (JSON.parse(text.replaceAll(token, '[gateway token]')) as Envelope) : whole;
 }
 
 /** The envelope of an agent whose word is all there is: no call of it went through the gateway. */

@@ -7,6 +7,7 @@ import type { Profile } from '../contract/profile.ts';
  * secret that is not set or a program that is not there is told before a run exists. Modules are loaded, but nothing in them is called.
  */
 export async function preflight(plugins: Plugins, profile: Profile, baseDir: string): Promise<ProctorError[]> {
+  plugins.learn(profile);
   const options = { base_dir: baseDir, concurrency: 1 };
   const parts = [
     ['agent', () => plugins.openAgent(profile, options)] as const,

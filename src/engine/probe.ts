@@ -110,11 +110,10 @@ async function callAgent(
     const call: Invoke = (asked) =>
       agent.invoke(asked, { signal, timeout_ms: profile.defaults.request_timeout_ms, repeat: 1 });
     const turns = profile.case_groups[item.group]?.session ? turnsOf(item.input, item.expected) : null;
-    const answer = deps.plugins.redact(
+    const answer =
       turns === null || typeof turns === 'string'
         ? await call(request)
-        : await haveSession(request, turns, deps.clock, call),
-    );
+        : await haveSession(request, turns, deps.clock, call);
     const latency_ms = Math.round(deps.clock.monotonic() - started);
     const common = { trial: 'agent', group, case_id: item.id, latency_ms } as const;
     if (answer.type === 'failure')
@@ -123,7 +122,7 @@ async function callAgent(
         ok: false,
         passed: null,
         score: null,
-        detail: `${answer.code} (fault ${answer.fault}): ${answer.message}`,
+        detail: deps.plugins.redaction.text(`${answer.code} (fault ${answer.fault}): ${answer.message}`),
       };
     const graded = await grade(answer.envelope, latency_ms);
     const detail = graded.passed
@@ -171,11 +170,9 @@ async function gradeOnce(
   }
   return (
     await evaluate(
-      { deps, context: { group: groupIn(profile) }, claim, item, signal },
-      answer,
-      latency_ms,
+      { deps, redaction: deps.plugins.redaction, context: { group: groupIn(profile) }, claim, item, signal },
+      { envelope: answer, latency_ms, results: [] },
       evaluators,
-      [],
     )
   ).map((graded) => graded.result);
 }

@@ -10,7 +10,7 @@ import { comparable, freezeBaseline } from './baseline.ts';
 import { Gradability } from './gradable.ts';
 import { frozenPlan, type Plan } from './plan.ts';
 import { PlanWriter } from './plan-writer.ts';
-import { codeOf } from './recorded.ts';
+import { codeOf, redactedAnswers } from './recorded.ts';
 import { readSnapshot } from './run-context.ts';
 
 const MOST_PROBLEMS = 100;
@@ -29,7 +29,7 @@ export async function planRegrade(
   deps: { readonly store: Store; readonly artifacts: ArtifactStore; readonly plugins: Plugins },
   run: RunRow,
   regrading: Regrading | null,
-): Promise<{ readonly plan: Plan; readonly base_dir: string }> {
+): Promise<{ readonly plan: Plan; readonly base_dir: string; readonly not_recomputable: number }> {
   const old = await readSnapshot(deps.store, comparable(run, 'can be graded anew'));
   refuseWithout(old, run);
   const given = regrading?.profile ?? old.profile;
@@ -63,7 +63,7 @@ export async function planRegrade(
       evidence_root: run.evidence_root ?? '',
     },
   });
-  return { plan, base_dir };
+  return { plan, base_dir, not_recomputable: await redactedAnswers(deps, run.run_id) };
 }
 
 function refuseWithout({ profile }: Snapshot, run: RunRow): void {

@@ -151,6 +151,7 @@ export class RunContext implements AsyncDisposable {
     const { store, artifacts, plugins } = deps;
     const snapshot = await readSnapshot(store, run);
     await checkCode(plugins, snapshot, baseDir);
+    plugins.learn(snapshot.profile);
     const { regrade_of } = snapshot;
     const options = { base_dir: baseDir, concurrency };
     const cases = new PlanCases(artifacts, run.plan_digest, run.repeats);

@@ -160,7 +160,7 @@ export class Worker {
     } catch (error) {
       const broken: readonly ErrorCode[] = ['artifact_missing', 'artifact_corrupt', 'store_altered'];
       if (ProctorError.is(error) && broken.includes(error.code))
-        await this.#deps.store.failRun(run.run_id, error.message);
+        await this.#deps.store.failRun(run.run_id, this.#deps.plugins.redaction.text(error.message));
       if (this.#options.run_ids !== null) throw error;
       this.#refused.add(run.run_id);
       this.#options.notice(

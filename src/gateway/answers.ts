@@ -57,7 +57,7 @@ export async function answerApproval(
   signal: AbortSignal,
 ): Promise<AnswerResult> {
   const { approval_id, decision, who, call_digest, preview_digest, surface } = answer;
-  const comment = answer.comment === null ? null : deps.secrets.redact(answer.comment);
+  const comment = answer.comment === null ? null : deps.secrets.text(answer.comment);
   const given = { approval_id, decision, call_digest, preview_digest, comment, surface };
   const approver = { principal: who.id, principal_kind: who.kind, roles: who.roles };
   if (answer.edited === null || decision === 'deny') return await deps.store.answerApproval({ ...given, ...approver });

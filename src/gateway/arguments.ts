@@ -1,7 +1,7 @@
+import type { Redaction } from '../contract/redaction.ts';
+import { secretsReferredTo } from '../contract/secret-reference.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { parseStrictJson } from '../lib/strict-json.ts';
-import type { SecretKeeper } from './ports.ts';
-import { redactedCanonical } from './redact-json.ts';
 
 /** The arguments of a call in the one form that is decided, approved and carried out. */
 export interface CallArguments {
@@ -14,7 +14,6 @@ export interface CallArguments {
 
 const MOST_BYTES = 1024 * 1024;
 const MOST_DEPTH = 32;
-const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /**
  * Arguments from JSON text or a value: parsed once into plain data of its own, so that nobody can change them afterwards. Refused are
@@ -23,7 +22,7 @@ const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g;
  */
 export function callArguments(
   input: string | unknown,
-  { secrets, allowed }: { readonly secrets: Pick<SecretKeeper, 'redact'>; readonly allowed: readonly string[] },
+  { secrets, allowed }: { readonly secrets: Redaction; readonly allowed: readonly string[] },
 ): CallArguments {
   const text = typeof input === 'string' ? input : writable(input);
   if (typeof text !== 'string') return refused('invalid_arguments', text.problem);
@@ -41,15 +40,14 @@ export function callArguments(
     return refused('invalid_arguments', 'the arguments must be a JSON object');
   if (hasProto(value)) return refused('invalid_arguments', 'the arguments have a member `__proto__`');
   const canonical = canonicalJson(value);
-  if (secrets.redact(canonical) !== canonical)
+  const clean = secrets.json(value);
+  if (clean !== value)
     return refused(
       'secret_in_arguments',
       `the arguments hold the value of a secret; write it as \${secret:NAME}`,
-      redactedCanonical(canonical, secrets),
+      canonicalJson(clean),
     );
-  const strange = [...canonical.matchAll(REFERENCE)]
-    .map(([, name]) => name ?? '')
-    .find((name) => !allowed.includes(name));
+  const strange = secretsReferredTo(canonical).find((name) => !allowed.includes(name));
   const plain = JSON.parse(canonical) as Record<string, unknown>;
   if (strange !== undefined)
     return {

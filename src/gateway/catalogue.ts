@@ -61,7 +61,7 @@ export class Catalogue {
 
   /** Every tool; a source that cannot be asked is a problem and the others stay. */
   async list(signal: AbortSignal, fresh = false): Promise<CatalogueListing> {
-    const { redact } = this.#deps.secrets;
+    const { secrets } = this.#deps;
     const tools: CatalogueTool[] = [];
     const problems: CatalogueListing['problems'][number][] = [];
     await Promise.all(
@@ -70,10 +70,10 @@ export class Catalogue {
           const listing = await untilAborted(this.#listing(source, fresh), signal);
           tools.push(...listing.tools);
           for (const { name, reason } of listing.refused)
-            problems.push({ source: source.name, tool: redact(name), message: redact(reason) });
+            problems.push({ source: source.name, tool: secrets.text(name), message: secrets.text(reason) });
         } catch (error) {
           if (!ProctorError.is(error)) throw error;
-          problems.push({ source: source.name, tool: null, message: redact(error.message) });
+          problems.push({ source: source.name, tool: null, message: secrets.text(error.message) });
         }
       }),
     );
@@ -136,13 +136,13 @@ export class Catalogue {
     const { tools, refused } = await (await opened.source).listTools(signal);
     const { only } = declared.options;
     const kept = tools.filter(({ name }) => only === undefined || only.some((glob) => globMatches(glob, name)));
-    const { redact } = this.#deps.secrets;
+    const { secrets } = this.#deps;
     // What a server was handed as a secret must not come back as a description that is kept and shown.
-    const spoilt = kept.filter(({ raw }) => holdsSecret(raw, redact));
+    const spoilt = kept.filter(({ raw }) => secrets.json(raw) !== raw);
     const known = kept.filter((one) => !spoilt.includes(one)).map((definition) => catalogueTool(declared, definition));
     await this.#show(declared, known);
     const reason = 'its definition holds the value of a secret';
-    return { tools: known, refused: [...refused, ...spoilt.map(({ name }) => ({ name: redact(name), reason }))] };
+    return { tools: known, refused: [...refused, ...spoilt.map(({ name }) => ({ name: secrets.text(name), reason }))] };
   }
 
   /** Keeps what is shown for the first time; most listings show what is pinned and write nothing. */
@@ -162,11 +162,6 @@ export class Catalogue {
         `${fresh.length === 1 ? `the tool \`${declared.name}.${fresh[0]?.name}\` is` : `${fresh.length} tools of \`${declared.name}\` are`} new or changed: not callable until \`proctor tool pin ${declared.name}\``,
       );
   }
-}
-
-function holdsSecret(raw: unknown, redact: (text: string) => string): boolean {
-  const text = canonicalJson(raw);
-  return redact(text) !== text;
 }
 
 function catalogueTool(source: DeclaredSource, definition: ToolDefinition): CatalogueTool {

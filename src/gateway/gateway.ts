@@ -129,7 +129,7 @@ export class Gateway {
   /** Cancels a call: one that waits ends at once, one that runs is asked to stop. Answers what came of it. */
   async cancel(toolRunId: string, why: string, by: string): Promise<'cancelled' | 'stopping' | 'ended'> {
     const { store, secrets } = this.deps;
-    const reason = secrets.redact(why);
+    const reason = secrets.text(why);
     if (await store.cancelToolRun(toolRunId, 'cancelled', `${by} cancelled it: ${reason}`, by)) return 'cancelled';
     this.#calls.get(toolRunId)?.cancel(`${by} stopped it: ${reason}`);
     return (await store.requestToolCancel(toolRunId, reason, by)) ? 'stopping' : 'ended';

@@ -1,13 +1,13 @@
 import { ProctorError } from '../contract/problem.ts';
+import { replaceReferences, secretReference } from '../contract/secret-reference.ts';
 import type { ToolRunEnd, ToolRunRow } from '../contract/store.ts';
 import type { ToolAnswer, ToolConversation } from '../contract/tool.ts';
 import { linkedSignal } from '../lib/abort.ts';
+import { mapTexts } from '../lib/json-texts.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
 import type { Conversation } from './conversation.ts';
 import { keepOutput } from './output.ts';
 import type { GatewayDeps } from './ports.ts';
-import { redactedJson } from './redact-json.ts';
-import { resolveReferences } from './references.ts';
 
 /** What an invocation needs besides the gateway's own. */
 export interface Invocation {
@@ -39,7 +39,7 @@ export async function carryOut(deps: GatewayDeps, catalogue: Catalogue, call: In
     session_id: deps.session_id,
     status,
     reason: error?.code ?? null,
-    error: error === null ? null : { ...error, message: deps.secrets.redact(error.message.toWellFormed()) },
+    error: error === null ? null : { ...error, message: deps.secrets.text(error.message.toWellFormed()) },
     output: null,
     output_artifact: null,
     output_digest: null,
@@ -112,12 +112,13 @@ async function invoke(deps: GatewayDeps, catalogue: Catalogue, call: Invocation)
       return await source.invokeTool({
         name: tool.definition.name,
         raw: tool.definition.raw,
-        arguments: resolveReferences(call.arguments, deps.secrets),
+        arguments: withSecrets(call.arguments, deps.secrets),
         idempotency_key: run.tool_run_id,
         timeout_ms,
         max_output_bytes: MOST_OUTPUT_BYTES,
         signal: limit.signal,
         conversation: discreet(conversation, deps.secrets),
+        redact: (text) => deps.secrets.text(text),
       });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -129,17 +130,28 @@ async function invoke(deps: GatewayDeps, catalogue: Catalogue, call: Invocation)
   return ended.type === 'cancelled' ? { ...ended, message: reasonOf(call.signal) ?? ended.message } : ended;
 }
 
+/** The arguments with secrets in place of their references: made at the last moment, and kept nowhere. `${env:…}` is a text like any other. */
+function withSecrets(
+  value: Invocation['arguments'],
+  secrets: Pick<GatewayDeps['secrets'], 'resolve'>,
+): Invocation['arguments'] {
+  const replace = (text: string) =>
+    replaceReferences(text, (kind, name) =>
+      kind === 'secret' ? secrets.resolve(secretReference(name)) : `\${env:${name}}`,
+    );
+  return mapTexts(value, replace) as Invocation['arguments'];
+}
+
 /** What a tool tells and asks while it runs is handed on without secrets. */
 function discreet(inner: ToolConversation, secrets: GatewayDeps['secrets']): ToolConversation {
-  const { redact } = secrets;
-  const orNull = (text: string | null) => (text === null ? null : redact(text));
+  const orNull = (text: string | null) => (text === null ? null : secrets.text(text));
   return {
     get abilities() {
       return inner.abilities;
     },
     progress: (progress, total, message) => inner.progress(progress, total, orNull(message)),
-    log: (level, data, logger) => inner.log(redact(level), redactedJson(data, secrets), orNull(logger)),
-    ask: (method, params, signal, name) => inner.ask(method, redactedJson(params, secrets), signal, name),
+    log: (level, data, logger) => inner.log(secrets.text(level), secrets.json(data), orNull(logger)),
+    ask: (method, params, signal, name) => inner.ask(method, secrets.json(params), signal, name),
   };
 }
 

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ArtifactStore } from '../contract/artifact.ts';
+import type { Redaction } from '../contract/redaction.ts';
 import type { ToolRunRow } from '../contract/store.ts';
 import type { ContentBlock, ToolOutput } from '../contract/tool.ts';
 import { toolOutputDigest } from '../core/gateway.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { GatewayDeps, SecretKeeper } from './ports.ts';
-import { redactedCanonical } from './redact-json.ts';
+import type { GatewayDeps } from './ports.ts';
 
 /** A tool's output as it is kept: what the caller gets, and where the whole is. */
 export interface KeptOutput {
@@ -24,11 +24,10 @@ const ROW_BYTES = 64 * 1024;
 export async function keepOutput(
   output: ToolOutput,
   most: number,
-  secrets: Pick<SecretKeeper, 'redact'>,
+  secrets: Redaction,
   artifacts: ArtifactStore,
 ): Promise<KeptOutput> {
-  const said = canonicalJson({ content: output.content, structured: output.structured ?? null });
-  const whole = redactedCanonical(said, secrets);
+  const whole = canonicalJson(secrets.json({ content: output.content, structured: output.structured ?? null }));
   const output_bytes = Buffer.byteLength(whole);
   const output_digest = toolOutputDigest(whole);
   const large = output_bytes > most || output_bytes > ROW_BYTES;

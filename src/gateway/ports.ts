@@ -1,16 +1,15 @@
 import type { ArtifactStore } from '../contract/artifact.ts';
 import type { Principal } from '../contract/principal.ts';
 import type { DeclaredSource } from '../contract/project.ts';
+import type { Redaction } from '../contract/redaction.ts';
 import type { Store } from '../contract/store.ts';
 import type { SchemaCheck } from '../contract/tool.ts';
 import type { Policy } from '../core/policy/compile.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** The secrets that this process knows of, as the gateway needs them. */
-export interface SecretKeeper {
+/** The secrets that this process knows of: resolves references to them, and takes them out again. */
+export interface SecretKeeper extends Redaction {
   resolve(text: string): string;
-  /** The text with every known secret's value, however it is encoded, replaced by its name. */
-  redact(text: string): string;
 }
 
 /** Everything the gateway works with; plug-ins come as ports, wired by the composition root. */

@@ -44,8 +44,8 @@ export async function prepare(
   request: CallRequest,
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const redact = (text: string | null | undefined) => (text == null ? null : deps.secrets.redact(text));
-  const [source = '', ...rest] = plainName(deps.secrets.redact(request.tool)).split('.');
+  const redact = (text: string | null | undefined) => (text == null ? null : deps.secrets.text(text));
+  const [source = '', ...rest] = plainName(deps.secrets.text(request.tool)).split('.');
   const name = rest.join('.');
   const { tool, problem } = await found(deps, catalogue, request.tool, signal);
   const input = callArguments(request.arguments, {
@@ -173,7 +173,7 @@ async function found(
   try {
     return { tool: await catalogue.find(tool, signal), problem: null };
   } catch (error) {
-    return { tool: null, problem: secrets.redact(error instanceof Error ? error.message : String(error)) };
+    return { tool: null, problem: secrets.text(error instanceof Error ? error.message : String(error)) };
   }
 }
 

@@ -6,7 +6,7 @@ import { openPlugins } from '../../src/adapters/plugins.ts';
 import { envelope } from '../../src/contract/agent.ts';
 import type { EvaluatorInput } from '../../src/contract/evaluator.ts';
 import { evaluatorReferenceSchema, profileSchema } from '../../src/contract/profile.ts';
-import { Secrets } from '../../src/lib/secrets.ts';
+import { Secrets } from '../../src/core/redaction/secrets.ts';
 import { proctor, temporaryFolder } from '../support/cli.ts';
 
 /** A config for each built-in evaluator under which it reads `expected`, where it ever does, and one under which it need not. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Secrets } from '../../src/core/redaction/secrets.ts';
 import { callArguments } from '../../src/gateway/arguments.ts';
 import type { Leg } from '../../src/gateway/call.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
@@ -60,7 +61,7 @@ describe(threat(2, 'whatever object or text comes in'), () => {
   });
 
   test('any JSON is kept as exactly what it says, or refused', () => {
-    const secrets = { redact: (text: string) => text };
+    const secrets = new Secrets(() => '');
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify({ value });

@@ -13,7 +13,6 @@ import { diagnostic, ProctorError } from '../../contract/problem.ts';
 import { type ProcessResult, runProcess } from '../../lib/process.ts';
 import { commandEnvironment, findProgram } from '../transport/command-environment.ts';
 import { ending, excerpt } from '../transport/excerpt.ts';
-import { type Redact, redactor } from '../transport/redact.ts';
 import { isRecord, parseEnvelope } from './envelope-parse.ts';
 import { execAnswer, execArguments } from './promptfoo-exec.ts';
 
@@ -69,20 +68,20 @@ export const command: AgentKind<typeof config> = {
           max_stdout_bytes: max_output_bytes,
           signal,
         });
-        return answer(result, redactor(templates, context.resolve), promptfoo !== undefined);
+        return answer(result, (text) => context.redact(text), promptfoo !== undefined);
       },
       close: async () => undefined,
     };
   },
 };
 
-function answer(result: ProcessResult, redact: Redact, promptfoo: boolean): AgentAnswer {
+function answer(result: ProcessResult, redact: AgentContext<Config>['redact'], promptfoo: boolean): AgentAnswer {
   const evidence = {
     exit_code: result.exit_code,
     signal: result.signal,
     duration_ms: result.duration_ms,
     stderr: ending(redact(result.stderr), 2_048),
-    stdout: excerpt(redact(result.stdout.subarray(0, 65_536).toString('utf8')), 1_024),
+    stdout: excerpt(redact(result.stdout.toString('utf8')), 1_024),
   };
   const failed = (fault: 'agent' | 'infrastructure', code: string, more: { timed_out?: boolean } = {}) =>
     agentFailure(fault, code, redact(result.message), { evidence, ...more });
@@ -100,9 +99,8 @@ function answer(result: ProcessResult, redact: Redact, promptfoo: boolean): Agen
     case 'exit':
       if (result.signal !== null) return failed('agent', 'killed_by_signal');
       if (result.exit_code !== 0) return failed('agent', 'exit_code');
-      if (promptfoo)
-        return execAnswer(redact(result.stdout.toString('utf8')), result.stderr) ?? failed('agent', 'only_stderr');
-      return printed(redact(result.stdout.toString('utf8')));
+      if (promptfoo) return execAnswer(result.stdout.toString('utf8'), result.stderr) ?? failed('agent', 'only_stderr');
+      return printed(result.stdout.toString('utf8'));
     default:
       return result.reason satisfies never;
   }

@@ -1,18 +1,25 @@
 import { z } from 'zod';
-import { type AgentAnswer, type AgentKind, type AgentRequest, agentFailure } from '../../contract/agent.ts';
+import {
+  type AgentAnswer,
+  type AgentContext,
+  type AgentKind,
+  type AgentRequest,
+  agentFailure,
+} from '../../contract/agent.ts';
 import { diagnostic, ProctorError } from '../../contract/problem.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { addressPolicy } from '../transport/address-policy.ts';
 import { excerpt } from '../transport/excerpt.ts';
 import { type HttpOutcome, openHttpClient } from '../transport/http-client.ts';
 import type { HttpErrorCode } from '../transport/http-errors.ts';
-import { type Redact, redactor } from '../transport/redact.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import { requestBody } from './http-body.ts';
 import { type Endpoint, endpointSchema } from './http-config.ts';
 import { parseResponse } from './http-response.ts';
 
 const config = z.strictObject({ endpoint: endpointSchema });
+
+type Redact = AgentContext<unknown>['redact'];
 
 /** Statuses that tell of the way to the agent, not of its work (CONTRACTS, whose fault). */
 const INFRASTRUCTURE_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
@@ -32,7 +39,7 @@ export const http: AgentKind<typeof config> = {
   kind: 'http',
   config,
   code: () => [],
-  async open({ config: { endpoint }, resolve, concurrency }) {
+  async open({ config: { endpoint }, resolve, redact, concurrency }) {
     const templates = [endpoint.url, ...Object.values(endpoint.headers)];
     for (const template of templates) resolve(template); // a missing secret is found before the run starts
     const url = checkedUrl(endpoint, resolve);
@@ -46,7 +53,6 @@ export const http: AgentKind<typeof config> = {
     const body = requestBody(endpoint);
     return {
       async invoke(request, { signal, timeout_ms }) {
-        const redact = redactor(templates, resolve);
         const outcome = await client.request({
           url: endpoint.url.includes('${') ? new URL(resolve(endpoint.url)) : url,
           method: endpoint.method,
@@ -79,11 +85,8 @@ function answer(outcome: HttpOutcome, endpoint: Endpoint, redact: Redact): Agent
       evidence: evidenceOf(outcome, redact),
     });
   }
-  const parsed = parseResponse(
-    redact(outcome.body.toString('utf8')),
-    outcome.headers['content-type'] ?? '',
-    endpoint.response,
-  );
+  const { headers, body } = outcome;
+  const parsed = parseResponse(body.toString('utf8'), headers['content-type'] ?? '', endpoint.response);
   if (parsed.type === 'envelope') return parsed;
   return agentFailure(
     'agent',
@@ -102,7 +105,7 @@ function evidenceOf(outcome: HttpOutcome, redact: Redact): unknown {
     ),
   );
   // Redacted before it is cut, so that no half of a secret stays at the edge.
-  const body = excerpt(redact(outcome.body.subarray(0, 65_536).toString('utf8')), 2_048);
+  const body = excerpt(redact(outcome.body.toString('utf8')), 2_048);
   return { status: outcome.status, headers, body: body === '' ? null : body };
 }
 

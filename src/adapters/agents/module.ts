@@ -23,16 +23,27 @@ export const module: AgentKind<typeof config> = {
       path: resolve(context.base_dir, path),
       shown_path: path,
       export_name: exportName,
+      redact: (text) => context.redact(text),
     });
     return {
       invoke: async (request, { signal, timeout_ms }) =>
-        answer(await host.call(request, { signal, timeout_ms }), `${path}#${exportName}`, timeout_ms),
+        answer(await host.call(request, { signal, timeout_ms }), {
+          name: `${path}#${exportName}`,
+          timeout_ms,
+          redact: (text) => context.redact(text),
+        }),
       close: () => host.close(),
     };
   },
 };
 
-function answer(outcome: ModuleOutcome, name: string, timeoutMs: number): AgentAnswer {
+interface Called {
+  readonly name: string;
+  readonly timeout_ms: number;
+  redact(text: string): string;
+}
+
+function answer(outcome: ModuleOutcome, { name, timeout_ms, redact }: Called): AgentAnswer {
   switch (outcome.type) {
     case 'value': {
       const parsed = parseEnvelope(outcome.value);
@@ -41,18 +52,20 @@ function answer(outcome: ModuleOutcome, name: string, timeoutMs: number): AgentA
         : agentFailure('agent', 'invalid_output', `\`${name}\` returned no envelope: ${parsed.problem}`);
     }
     case 'error':
-      return agentFailure('agent', 'module_error', `\`${name}\` failed: ${excerpt(outcome.message, 1_024)}`, {
-        evidence: { stack: outcome.stack === null ? null : excerpt(outcome.stack, 4_096) },
+      return agentFailure('agent', 'module_error', `\`${name}\` failed: ${excerpt(redact(outcome.message), 1_024)}`, {
+        evidence: { stack: outcome.stack === null ? null : excerpt(redact(outcome.stack), 4_096) },
       });
     case 'timeout':
-      return agentFailure('agent', 'timeout', `\`${name}\` gave no answer within ${timeoutMs} ms`, { timed_out: true });
+      return agentFailure('agent', 'timeout', `\`${name}\` gave no answer within ${timeout_ms} ms`, {
+        timed_out: true,
+      });
     case 'aborted':
       return agentFailure('infrastructure', 'aborted', `the call of \`${name}\` was aborted`);
     case 'crashed':
       return agentFailure(
         'infrastructure',
         'thread_lost',
-        `the thread of \`${name}\` was lost: ${excerpt(outcome.message, 1_024)}`,
+        `the thread of \`${name}\` was lost: ${excerpt(redact(outcome.message), 1_024)}`,
       );
     default:
       return outcome satisfies never;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REFERENCE_ONLY } from '../../contract/secret-reference.ts';
 
 /** One model endpoint, as a profile writes it. */
 export const modelSchema = z.strictObject({
@@ -11,7 +12,7 @@ export const modelSchema = z.strictObject({
   api_key: z
     .string()
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is shown as one writes it
-    .regex(/^\$\{(secret|env):[A-Za-z_][A-Za-z0-9_]*\}$/, { error: 'must be a reference such as ${secret:JUDGE_KEY}' })
+    .regex(REFERENCE_ONLY, { error: 'must be a reference such as ${secret:JUDGE_KEY}' })
     .nullable()
     .default(null)
     .describe('By reference; none for endpoints without one'),

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { policySchema } from '../../contract/policy.ts';
 import { diagnostic } from '../../contract/problem.ts';
 import { type Project, projectSchema } from '../../contract/project.ts';
+import { isSecretReference } from '../../contract/secret-reference.ts';
 import { compilePolicy, type Policy } from '../../core/policy/compile.ts';
 import { type KnownTool, policyProblems } from '../../core/policy/problems.ts';
 import { sourceProblems } from '../tools/index.ts';
@@ -30,7 +31,7 @@ export async function loadProject(folder: string): Promise<LoadedProject> {
       : [],
   );
   const literal = principals.flatMap(({ token }, index) =>
-    token !== undefined && !/^\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}$/.test(token)
+    token !== undefined && !isSecretReference(token)
       ? [diagnostic(`a token is written as \${secret:NAME}, never as itself`, { field: `principals[${index}].token` })]
       : [],
   );

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ProctorError } from '../../contract/problem.ts';
 import {
   type ToolAnswer,
+  type ToolInvocation,
   type ToolOutput,
   type ToolSourceKind,
   textOutput,
@@ -12,7 +13,7 @@ import {
 import { runProcess } from '../../lib/process.ts';
 import { parseStrictJson } from '../../lib/strict-json.ts';
 import { commandEnvironment, findProgram } from '../transport/command-environment.ts';
-import { ending } from '../transport/excerpt.ts';
+import { ending, excerpt } from '../transport/excerpt.ts';
 import { describedTools } from './described.ts';
 
 const tool = z.strictObject({
@@ -56,7 +57,7 @@ export const commandTools: ToolSourceKind<typeof config> = {
           })),
         );
       },
-      async invokeTool({ name, arguments: input, idempotency_key, timeout_ms, max_output_bytes, signal }) {
+      async invokeTool({ name, arguments: input, idempotency_key, timeout_ms, max_output_bytes, signal, redact }) {
         const settings = Object.hasOwn(tools, name) ? tools[name] : undefined;
         if (settings === undefined) return toolFailure('unknown_tool', `there is no tool \`${name}\``, { sent: false });
         try {
@@ -74,7 +75,7 @@ export const commandTools: ToolSourceKind<typeof config> = {
             max_stdout_bytes: max_output_bytes,
             signal,
           });
-          return answerOf(result, settings);
+          return answerOf(result, settings, redact);
         } catch (error) {
           if (!ProctorError.is(error)) throw error;
           return toolFailure(error.code, error.message, { sent: false });
@@ -99,14 +100,19 @@ function filled(part: string, index: number, input: Readonly<Record<string, unkn
     if (part === placeholder && (text.startsWith('-') || index === 0))
       throw new ProctorError(
         'invalid_input',
-        `the argument \`${name}\` is \`${text.slice(0, 40)}\`, which the program would take for an option`,
+        `the argument \`${name}\` is \`${excerpt(text, 40)}\`, which the program would take for an option`,
       );
     return text;
   });
 }
 
-function answerOf(result: Awaited<ReturnType<typeof runProcess>>, { output }: CommandTool): ToolAnswer {
-  const { reason, message, stderr, exit_code } = result;
+function answerOf(
+  result: Awaited<ReturnType<typeof runProcess>>,
+  { output }: CommandTool,
+  redact: ToolInvocation['redact'],
+): ToolAnswer {
+  const { reason, message, exit_code } = result;
+  const stderr = redact(result.stderr);
   const text = new TextDecoder().decode(result.stdout);
   if (reason === 'timeout') return { type: 'timeout', message };
   if (reason === 'aborted') return { type: 'cancelled', message };

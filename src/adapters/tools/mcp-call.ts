@@ -11,6 +11,7 @@ import {
   toolFailure,
 } from '../../contract/tool.ts';
 import { linkedSignal } from '../../lib/abort.ts';
+import { excerpt } from '../transport/excerpt.ts';
 import type { McpConnection } from './mcp-client.ts';
 
 /** More rounds of questions in one call are no conversation any more. */
@@ -38,7 +39,9 @@ export async function callMcp(
     const bytes = Buffer.byteLength(JSON.stringify(output));
     if (bytes > max_output_bytes)
       return toolFailure('oversize_output', `the answer has ${bytes} bytes; the most is ${max_output_bytes}`);
-    return result.isError === true ? toolFailure('tool_error', textOf(output), { output }) : { type: 'ok', output };
+    return result.isError === true
+      ? toolFailure('tool_error', textOf(output, invocation.redact), { output })
+      : { type: 'ok', output };
   } catch (error) {
     if (limit.signal.reason instanceof OutOfTime)
       return { type: 'timeout', message: `the server gave no answer within ${timeout_ms} ms` };
@@ -111,9 +114,9 @@ async function metaOf(
   };
 }
 
-function textOf({ content }: ToolOutput): string {
+function textOf({ content }: ToolOutput, redact: ToolInvocation['redact']): string {
   const text = content.flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : [])).join(' ');
-  return text === '' ? 'the tool says that it failed' : text.slice(0, 500);
+  return text === '' ? 'the tool says that it failed' : excerpt(redact(text), 500);
 }
 
 function failureOf(error: unknown, begun: boolean): ToolAnswer {

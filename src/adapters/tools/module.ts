@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { ProctorError } from '../../contract/problem.ts';
 import { type ToolOutput, type ToolSourceKind, textOutput, toolFailure } from '../../contract/tool.ts';
+import { mapTexts } from '../../lib/json-texts.ts';
 import { programFile } from '../../lib/program-file.ts';
 import { openRegular } from '../../lib/regular-file.ts';
 import { type ModuleHost, openModuleHost } from '../transport/module-host.ts';
 import { describedTools, unavailable } from './described.ts';
-import { resolveDeep } from './resolve-deep.ts';
 
 const config = z.strictObject({
   path: z.string().min(1).describe('a .ts, .js or .mjs file that exports `tools`'),
@@ -57,7 +57,7 @@ export const moduleTools: ToolSourceKind<typeof config> = {
       async invokeTool({ name: tool, arguments: input, idempotency_key, timeout_ms, signal }) {
         let settings: unknown;
         try {
-          settings = resolveDeep(options, resolve);
+          settings = mapTexts(options, resolve);
         } catch (error) {
           if (!ProctorError.is(error)) throw error;
           return toolFailure(error.code, error.message, { sent: false });

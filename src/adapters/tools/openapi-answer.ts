@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { type ToolAnswer, type ToolOutput, textOutput, toolFailure } from '../../contract/tool.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
 import { parseStrictJson } from '../../lib/strict-json.ts';
+import { excerpt } from '../transport/excerpt.ts';
 import type { HttpOutcome } from '../transport/http-client.ts';
 import type { HttpErrorCode } from '../transport/http-errors.ts';
 import { isMembers, type OperationBinding } from './openapi-binding.ts';
@@ -22,7 +23,11 @@ const BEFORE: ReadonlySet<HttpErrorCode> = new Set(['connection_refused', 'dns',
 const HEAD_HEADERS = ['content-type', 'content-length', 'etag', 'last-modified', 'location', 'retry-after'];
 
 /** What a call came to. `redirects`: whether an earlier request may have gone out before the one that failed. */
-export function answerOf(outcome: HttpOutcome, operation: OperationBinding, redirects: boolean): ToolAnswer {
+export function answerOf(
+  outcome: HttpOutcome,
+  operation: OperationBinding,
+  { redirects, redact }: { readonly redirects: boolean; redact(text: string): string },
+): ToolAnswer {
   const what = `${operation.method} ${operation.path}`;
   if (outcome.type === 'error') {
     const { code, message } = outcome;
@@ -32,7 +37,12 @@ export function answerOf(outcome: HttpOutcome, operation: OperationBinding, redi
     return toolFailure(code === 'oversize_body' ? 'oversize_output' : code, `${what}: ${message}`, { sent });
   }
   const success = outcome.status >= 200 && outcome.status < 300;
-  const { output, problem } = read(outcome, operation.method, success ? operation.output : { type: 'unchecked' });
+  const { output, problem } = read(
+    outcome,
+    operation.method,
+    success ? operation.output : { type: 'unchecked' },
+    redact,
+  );
   if (!success)
     return toolFailure('http_status', `${what} was answered with ${statusOf(outcome)}${adviceOn(outcome)}`, { output });
   if (operation.output.type === 'checked' && problem !== null)
@@ -55,11 +65,11 @@ function adviceOn({ status, headers }: Response): string {
   return after !== undefined && /^[\w ,:+-]{1,40}$/.test(after) ? `; it may be tried again after ${after}` : '';
 }
 
-function read(response: Response, method: string, promised: Promised): Read {
+function read(response: Response, method: string, promised: Promised, redact: (text: string) => string): Read {
   const { body, headers } = response;
   const type = headers['content-type'] ?? '';
   const media = type.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (method === 'HEAD') return { output: textOutput(headText(response)), problem: null };
+  if (method === 'HEAD') return { output: textOutput(headText(response, redact)), problem: null };
   if (body.length === 0) return { output: textOutput(`${statusOf(response)}, no body`), problem: 'no body' };
   const text = textOf(body, media, type);
   if (text === null) return { output: binaryOutput(body, media), problem: `a body of ${shown(media)}` };
@@ -81,10 +91,10 @@ function json(text: string, promised: Promised): Read {
   return { output: textOutput(text, wrapped ? { result: parsed.value } : parsed.value), problem: null };
 }
 
-function headText(response: Response): string {
+function headText(response: Response, redact: (text: string) => string): string {
   const lines = HEAD_HEADERS.flatMap((name) => {
     const value = response.headers[name];
-    return value === undefined ? [] : [`${name}: ${value.slice(0, 500).toWellFormed()}`];
+    return value === undefined ? [] : [`${name}: ${excerpt(redact(value), 500)}`];
   });
   return [statusOf(response), ...lines].join('\n');
 }

@@ -60,11 +60,11 @@ async function sent(
   client: HttpClient,
   request: BuiltRequest,
   { operation }: OperationTool,
-  { timeout_ms, max_output_bytes, signal }: ToolInvocation,
+  { timeout_ms, max_output_bytes, signal, redact }: ToolInvocation,
   redirects: boolean,
 ): Promise<ToolAnswer> {
   const outcome = await client.request({ ...request, timeout_ms, max_body_bytes: max_output_bytes, signal });
-  return answerOf(outcome, operation, redirects);
+  return answerOf(outcome, operation, { redirects, redact });
 }
 
 function resolved(

@@ -20,6 +20,8 @@ export interface ModuleHostOptions {
   readonly load_timeout_ms?: number;
   /** Gets what the module prints; default the process's stderr. At most 256 KiB of it, then a note. */
   readonly output?: (text: string) => void;
+  /** Takes secrets out of what the module prints. */
+  readonly redact?: (text: string) => string;
 }
 
 /** A function of a user's module in a thread of its own; `call` never rejects. */
@@ -45,7 +47,7 @@ export async function openModuleHost(options: ModuleHostOptions): Promise<Module
     max_result_bytes: options.max_result_bytes ?? 16 * 1024 * 1024,
     max_heap_mb: options.max_heap_mb ?? 512,
     load_timeout_ms: options.load_timeout_ms ?? 30_000,
-    output: boundedOutput(options.output ?? ((text) => void process.stderr.write(text)), shown),
+    output: boundedOutput(options, shown),
   };
   const start = () => {
     for (const thread of threads) if (thread.ended) threads.delete(thread);
@@ -110,11 +112,14 @@ async function loadable(path: string, shown: string): Promise<void> {
   );
 }
 
-function boundedOutput(output: (text: string) => void, shown: string): (text: string) => void {
+function boundedOutput(
+  { output = (text) => void process.stderr.write(text), redact = (text) => text }: ModuleHostOptions,
+  shown: string,
+): (text: string) => void {
   let left = MAX_OUTPUT_CHARACTERS;
   return (text) => {
     if (left <= 0) return;
-    output(text.slice(0, left));
+    output(redact(text).slice(0, left));
     left -= text.length;
     if (left <= 0) output(`\n[further output of \`${shown}\` is dropped]\n`);
   };

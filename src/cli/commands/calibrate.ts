@@ -29,7 +29,7 @@ export const calibrate: Command<CalibrateOptions> = async (context, options) => 
   const evaluator = await plugins.openEvaluator(reference, { base_dir, concurrency: 8 });
   try {
     const threshold = Number(reference.config['threshold'] ?? 0.7);
-    const found = plugins.redact(await measure(evaluator, items, threshold, reference.timeout_ms));
+    const found = plugins.redaction.json(await measure(evaluator, items, threshold, reference.timeout_ms));
     context.output.result(
       { ref: reference.ref, dimension: reference.dimension, ...found },
       context.output.json ? '' : text(found, reference, context.output),

@@ -53,7 +53,7 @@ export const demo: Command<Record<string, never>> = async (context) => {
         .join('\n')}\n`,
     );
     await writeFile(path.join(folder, 'profile.json'), `${JSON.stringify(demoProfile(port), null, 2)}\n`);
-    await using app = await createApp({ cwd: folder, environment });
+    await using app = await createApp({ cwd: folder, environment, secrets: context.secrets });
     const { plan, loaded } = await planFrom(
       { ...app, cwd: folder, signal: new AbortController().signal },
       { profile: 'profile.json' },

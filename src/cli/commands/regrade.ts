@@ -18,7 +18,7 @@ export const regrade: Command<RegradeOptions> = async (context, options) => {
     options.profile === undefined
       ? null
       : await loadProfile(options.profile, context.cwd, (value) => app.plugins.checkNames(value));
-  const { plan, base_dir } = await planRegrade(app, run, loaded).catch((error: unknown) => {
+  const { plan, base_dir, not_recomputable } = await planRegrade(app, run, loaded).catch((error: unknown) => {
     if (!ProctorError.is(error) || loaded === null) throw error;
     throw new ProctorError(error.code, error.message, { cause: error, diagnostics: loaded.locate(error.diagnostics) });
   });
@@ -30,5 +30,9 @@ export const regrade: Command<RegradeOptions> = async (context, options) => {
     concurrency: options.concurrency ?? null,
   });
   context.output.note(`proctor: ${run_id} grades the answers of ${run.run_id} anew`);
+  if (not_recomputable > 0)
+    context.output.note(
+      `proctor: not_recomputable: ${not_recomputable} of them held a secret and are kept without it, so they end as grader faults`,
+    );
   return await workOn(context, app, await findRun(app.store, run_id), options);
 };

@@ -62,7 +62,7 @@ export function text(found: Verification, output: Output): string {
   ].join(', ');
   const left =
     found.not_recomputable > 0
-      ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out`
+      ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out or secrets were taken out of`
       : '';
   const revised =
     found.revision > 0

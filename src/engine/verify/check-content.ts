@@ -34,7 +34,8 @@ export function checkFailure(
   differences.same('attempt', at, 'the reason is that of its evidence', code, attempt.reason);
 }
 
-function checkUnanswered({ row, group, method }: Content, name: string, differences: Differences): void {
+function checkUnanswered({ row, group, method, bodies }: Content, name: string, differences: Differences): void {
+  if (bodies.envelope?.redacted !== undefined) differences.notRecomputable += 1;
   const { status, fault } = row;
   const score = fault === 'agent' ? method.failedAggregate(group) : null;
   checkScore(row, score, name, differences);
@@ -55,7 +56,7 @@ function checkCompleted(
   checkEvaluators(group, bodies, name, differences);
   const score = method.aggregate(group, defaults, results);
   checkScore(row, score, name, differences);
-  if (envelope.envelope === null) differences.notRecomputable += 1;
+  if (envelope.envelope === null || envelope.redacted !== undefined) differences.notRecomputable += 1;
   const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);
   const graded = { envelope: digest, evaluator_results: results, aggregate: score };
   const content = executionContent({ status: 'completed', fault: null, ...graded });

@@ -33,7 +33,7 @@ export interface Verification {
     /** Calls of gated tools. */
     readonly tool_runs: number;
   };
-  /** Executions whose envelope persistence left out: their scores were checked, their content was taken as recorded. */
+  /** Executions whose envelope persistence left out or secrets were taken out of: their scores were checked, what was graded was taken as recorded. */
   readonly not_recomputable: number;
   /** The method that computed the run (`core/method.ts`); null when the snapshot cannot be read. */
   readonly method: number | null;

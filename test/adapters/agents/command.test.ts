@@ -57,7 +57,7 @@ describe('a command agent', () => {
         structured: {
           PATH: process.env['PATH'],
           HOME: '/home/of-proctor',
-          API_KEY: '[secret KEY]',
+          API_KEY: SECRETS['KEY'],
           MODE: 'test',
           PROCTOR_RUN_ID: 'run_1',
           PROCTOR_EXECUTION_ID: 'exe_1',

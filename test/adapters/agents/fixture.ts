@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Agent, AgentAnswer, AgentKind, AgentRequest } from '../../../src/contract/agent.ts';
+import { Secrets } from '../../../src/core/redaction/secrets.ts';
 
 /** The secrets that tests may refer to. */
 export const SECRETS: Readonly<Record<string, string>> = { TOKEN: 'tok-"very"-secret-1234', KEY: 'key-9876543210' };
@@ -27,11 +28,13 @@ export async function openAgent<Schema extends z.ZodType>(
   config: unknown,
   baseDir = import.meta.dirname,
 ): Promise<Agent & AsyncDisposable> {
+  const secrets = new Secrets((_, name) => SECRETS[name] ?? missing(name));
   const agent = await kind.open({
     config: kind.config.parse(config),
     base_dir: baseDir,
     concurrency: 4,
-    resolve: (text) => text.replace(/\$\{secret:(\w+)\}/g, (_, name: string) => SECRETS[name] ?? missing(name)),
+    resolve: (text) => secrets.resolve(text),
+    redact: (text) => secrets.text(text),
     environment: { PATH: process.env['PATH'], HOME: '/home/of-proctor', OPENAI_API_KEY: 'must-not-leak' },
   });
   return {

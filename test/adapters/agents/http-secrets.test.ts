@@ -4,7 +4,7 @@ import { httpServer } from '../transport/server.ts';
 import { invokeOnce, openAgent, SECRETS, secret } from './fixture.ts';
 
 describe('a secret', () => {
-  it('that the server sends back is in no answer, message or evidence', async () => {
+  it('that the server sends back is in no message or evidence; an answer stays as it came, to be graded', async () => {
     const headers = { authorization: `Bearer ${secret('TOKEN')}` };
     const token = SECRETS['TOKEN'] ?? '';
     await using server = await httpServer((seen, response) => {
@@ -24,14 +24,14 @@ describe('a secret', () => {
         invokeOnce(http, { endpoint: { url: server.url + path, headers } }),
       ),
     );
-    const kept = JSON.stringify(answers);
+    const kept = JSON.stringify(answers.filter(({ type }) => type === 'failure'));
     expect(answers.map((answer) => (answer.type === 'failure' ? answer.code : answer.type))).toEqual([
       'envelope',
       'http_status',
       'invalid_body',
       'invalid_body',
     ]);
-    expect(answers[0]).toMatchObject({ envelope: { text: 'you sent Bearer [secret TOKEN]' } });
+    expect(answers[0]).toMatchObject({ envelope: { text: `you sent Bearer ${token}` } });
     for (const form of [token, JSON.stringify(token).slice(1, -1), token.slice(0, 8)]) expect(kept).not.toContain(form);
     expect(server.seen[0]?.headers.authorization).toBe(`Bearer ${token}`);
   });

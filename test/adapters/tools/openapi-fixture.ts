@@ -7,7 +7,7 @@ import { openapiTools } from '../../../src/adapters/tools/openapi.ts';
 import { openapiConfigSchema } from '../../../src/adapters/tools/openapi-config.ts';
 import { type CompileRequest, compile } from '../../../src/adapters/tools/openapi-entry.ts';
 import type { ToolAnswer, ToolDefinition, ToolInvocation, ToolSource } from '../../../src/contract/tool.ts';
-import { Secrets } from '../../../src/lib/secrets.ts';
+import { Secrets } from '../../../src/core/redaction/secrets.ts';
 import { temporaryFolder } from '../../support/cli.ts';
 
 /** One request as the API saw it. */
@@ -103,6 +103,7 @@ export async function invoke(
     timeout_ms: 5_000,
     max_output_bytes: 1024 * 1024,
     signal: new AbortController().signal,
+    redact: (text) => text,
     conversation: {
       abilities: { capabilities: {}, log_level: null },
       progress() {},

@@ -26,7 +26,7 @@ export function commandEvaluator(ref: string): CustomEvaluator {
     throw new ProctorError('invalid_profile', `the evaluator \`${ref}\` names no program; write \`command:PATH\``);
   return {
     code: [path],
-    async open({ base_dir, config, timeout_ms, environment }) {
+    async open({ base_dir, config, timeout_ms, redact, environment }) {
       const env = commandEnvironment(environment);
       const argv = await commandLine(path, base_dir, env);
       return {
@@ -41,7 +41,7 @@ export function commandEvaluator(ref: string): CustomEvaluator {
             max_stdout_bytes: MAX_FINDING_BYTES,
             signal,
           };
-          return judged(await runProcess(argv, options), ref);
+          return judged(await runProcess(argv, options), ref, redact);
         },
         close: async () => undefined,
       };
@@ -71,17 +71,16 @@ async function commandLine(path: string, folder: string, env: Record<string, str
   return [program, file];
 }
 
-function judged(result: ProcessResult, ref: string): Finding {
+function judged(result: ProcessResult, ref: string, redact: (text: string) => string): Finding {
+  const stderr = redact(result.stderr.trim());
   if (result.reason !== 'exit' || result.signal !== null)
-    throw new Error(`\`${ref}\` gave no finding: ${result.message}${tailOf(result.stderr)}`);
+    throw new Error(`\`${ref}\` gave no finding: ${result.message}${tailOf(stderr)}`);
   const stdout = result.stdout.toString('utf8').trim();
   if (stdout.startsWith('{')) return parseFinding(parsedJson(stdout, ref), ref);
   if (result.exit_code === 0) return finding('passed', null);
-  const said = ending(stdout === '' ? result.stderr.trim() : stdout, 1_024);
+  const said = ending(stdout === '' ? stderr : redact(stdout), 1_024);
   if (result.exit_code === 1) return finding('failed', said === '' ? 'exit code 1' : said);
-  throw new Error(
-    `\`${ref}\` exited with code ${result.exit_code}; 0 is passed and 1 is failed${tailOf(result.stderr)}`,
-  );
+  throw new Error(`\`${ref}\` exited with code ${result.exit_code}; 0 is passed and 1 is failed${tailOf(stderr)}`);
 }
 
 function parsedJson(text: string, ref: string): unknown {
@@ -94,8 +93,7 @@ function parsedJson(text: string, ref: string): unknown {
   }
 }
 
-function tailOf(stderr: string): string {
-  const text = stderr.trim();
+function tailOf(text: string): string {
   return text === '' ? '' : `: ${ending(text, 1_024)}`;
 }
 

@@ -8,6 +8,8 @@ export interface CustomEvaluatorContext {
   readonly config: Readonly<Record<string, unknown>>;
   readonly timeout_ms: number;
   resolve(text: string): string;
+  /** The text without the secrets that this process knows, for what is cut before it is recorded. */
+  redact(text: string): string;
   readonly concurrency: number;
   readonly environment: Environment;
 }

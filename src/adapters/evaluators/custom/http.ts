@@ -3,7 +3,6 @@ import { diagnostic, ProctorError } from '../../../contract/problem.ts';
 import { namesLoopback } from '../../transport/address-policy.ts';
 import { excerpt } from '../../transport/excerpt.ts';
 import { type HttpOutcome, openHttpClient } from '../../transport/http-client.ts';
-import { type Redact, redactor } from '../../transport/redact.ts';
 import { type CustomEvaluator, evaluatorDocument, parseFinding } from './custom-evaluator.ts';
 
 const MAX_FINDING_BYTES = 1024 * 1024;
@@ -13,7 +12,7 @@ export function httpEvaluator(ref: string): CustomEvaluator {
   const url = checkedUrl(ref);
   return {
     code: [],
-    async open({ config, timeout_ms, resolve, concurrency }) {
+    async open({ config, timeout_ms, resolve, redact, concurrency }) {
       const { headers: written = {}, ...rest } = config;
       const headers = checkedHeaders(written, ref);
       for (const template of Object.values(headers)) resolve(template); // a missing secret is found before the run starts
@@ -36,7 +35,7 @@ export function httpEvaluator(ref: string): CustomEvaluator {
             max_body_bytes: MAX_FINDING_BYTES,
             signal,
           });
-          return judged(outcome, ref, redactor(Object.values(headers), resolve));
+          return judged(outcome, ref, redact);
         },
         close: () => client.close(),
       };
@@ -44,17 +43,17 @@ export function httpEvaluator(ref: string): CustomEvaluator {
   };
 }
 
-function judged(outcome: HttpOutcome, ref: string, redact: Redact): Finding {
+function judged(outcome: HttpOutcome, ref: string, redact: (text: string) => string): Finding {
   if (outcome.type === 'error')
     throw new Error(`\`${ref}\` gave no finding (${outcome.code}): ${redact(outcome.message)}`);
-  const body = redact(outcome.body.toString('utf8'));
+  const body = outcome.body.toString('utf8');
   if (outcome.status < 200 || outcome.status > 299)
-    throw new Error(`\`${ref}\` answered with status ${outcome.status}: ${excerpt(body, 512)}`);
+    throw new Error(`\`${ref}\` answered with status ${outcome.status}: ${excerpt(redact(body), 512)}`);
   let answer: unknown;
   try {
     answer = JSON.parse(body);
   } catch (error) {
-    throw new Error(`\`${ref}\` answered something that is not JSON: ${excerpt(body, 512)}`, { cause: error });
+    throw new Error(`\`${ref}\` answered something that is not JSON: ${excerpt(redact(body), 512)}`, { cause: error });
   }
   return parseFinding(answer, ref);
 }

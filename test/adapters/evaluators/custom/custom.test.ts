@@ -26,6 +26,7 @@ async function open(ref: string, context: Partial<CustomEvaluatorContext> = {}):
     config: {},
     timeout_ms: 5_000,
     resolve,
+    redact: (text) => text.replaceAll(KEY, '[secret KEY]'),
     concurrency: 2,
     environment,
     ...context,

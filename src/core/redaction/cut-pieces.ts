@@ -1,0 +1,32 @@
+import type { Found } from './automaton.ts';
+
+/** Stands where a text was cut off. */
+const ELLIPSIS = '…';
+/** A longer piece is told by as much of it as this. */
+const LONGEST = 256;
+
+/**
+ * Pieces of secrets that a cut text still holds: the beginning of one in front of an ellipsis, the end of one behind it. A piece shorter than
+ * `least` tells too little to be told from ordinary text.
+ */
+export function cutPieces(text: string, secrets: readonly string[], least: number): Found[] {
+  const found: Found[] = [];
+  for (let at = text.indexOf(ELLIPSIS); at >= 0; at = text.indexOf(ELLIPSIS, at + 1)) {
+    const before = text.slice(Math.max(0, at - LONGEST), at).toLowerCase();
+    const after = text.slice(at + 1, at + 1 + LONGEST).toLowerCase();
+    for (const [owner, secret] of secrets.entries()) {
+      const head = longestEnd(before, secret.slice(0, LONGEST).toLowerCase());
+      if (head >= least) found.push({ start: at - head, end: at, owner });
+      const tail = longestEnd(secret.slice(-LONGEST).toLowerCase(), after);
+      if (tail >= least) found.push({ start: at + 1, end: at + 1 + tail, owner });
+    }
+  }
+  return found;
+}
+
+/** How many characters the longest end of one text has that is a beginning of the other. */
+function longestEnd(text: string, other: string): number {
+  for (let length = Math.min(text.length, other.length); length > 0; length -= 1)
+    if (other.startsWith(text.slice(-length))) return length;
+  return 0;
+}
