@@ -4,6 +4,8 @@ import type { Found } from './automaton.ts';
 const ELLIPSIS = '…';
 /** A longer piece is told by as much of it as this. */
 const LONGEST = 256;
+/** A text with more ellipses is no excerpt, and to look at each of them would take too long. */
+const MOST_CUTS = 1_000;
 
 /**
  * Pieces of secrets that a cut text still holds: the beginning of one in front of an ellipsis, the end of one behind it. A piece shorter than
@@ -11,7 +13,8 @@ const LONGEST = 256;
  */
 export function cutPieces(text: string, secrets: readonly string[], least: number): Found[] {
   const found: Found[] = [];
-  for (let at = text.indexOf(ELLIPSIS); at >= 0; at = text.indexOf(ELLIPSIS, at + 1)) {
+  let at = text.indexOf(ELLIPSIS);
+  for (let cut = 0; at >= 0 && cut < MOST_CUTS; cut += 1) {
     const before = text.slice(Math.max(0, at - LONGEST), at).toLowerCase();
     const after = text.slice(at + 1, at + 1 + LONGEST).toLowerCase();
     for (const [owner, secret] of secrets.entries()) {
@@ -20,6 +23,7 @@ export function cutPieces(text: string, secrets: readonly string[], least: numbe
       const tail = longestEnd(secret.slice(-LONGEST).toLowerCase(), after);
       if (tail >= least) found.push({ start: at + 1, end: at + 1 + tail, owner });
     }
+    at = text.indexOf(ELLIPSIS, at + 1);
   }
   return found;
 }

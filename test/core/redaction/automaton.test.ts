@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Automaton, type Found } from '../../../src/core/redaction/automaton.ts';
+
+const searched = (needles: readonly string[], text: string): Found[] => {
+  const found: Found[] = [];
+  const automaton = new Automaton(needles.map((needle, owner) => ({ text: needle, owner })));
+  automaton.search(text, (one) => found.push(one));
+  return found;
+};
+
+describe('an automaton', () => {
+  test('tells every occurrence by where it ends, the longest needle of each place', () => {
+    expect(searched(['he', 'she', 'his', 'hers'], 'ushers his')).toEqual([
+      { start: 1, end: 4, owner: 1 },
+      { start: 2, end: 6, owner: 3 },
+      { start: 7, end: 10, owner: 2 },
+    ]);
+  });
+
+  test('finds letters in either case, and others only as they are', () => {
+    expect(searched(['aÄ1ß'], 'AÄ1ß aä1ß aÄ2ß')).toEqual([
+      { start: 0, end: 4, owner: 0 },
+      { start: 5, end: 9, owner: 0 },
+    ]);
+  });
+
+  test('tells the first owner of a needle that two have', () => {
+    expect(searched(['same', 'SAME'], 'same')).toEqual([{ start: 0, end: 4, owner: 0 }]);
+  });
+
+  test('finds nothing without needles', () => {
+    expect(searched([], 'anything')).toEqual([]);
+  });
+
+  test('searches as many bytes as it is told to', () => {
+    const automaton = new Automaton([{ text: 'key', owner: 7 }]);
+    const found: Found[] = [];
+    automaton.searchBytes(Buffer.from('a key, a KEY and a key'), 13, (one) => found.push(one));
+    expect(found).toEqual([
+      { start: 2, end: 5, owner: 7 },
+      { start: 9, end: 12, owner: 7 },
+    ]);
+  });
+
+  test('finds what looking at every place finds', () => {
+    const word = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(...'abAc') });
+    const text = fc.string({ maxLength: 30, unit: fc.constantFrom(...'abcABCd') });
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), text, (needles, searchedText) => {
+        const expected = Array.from({ length: searchedText.length }, (_, index) => {
+          const before = searchedText.slice(0, index + 1).toLowerCase();
+          const longest = Math.max(
+            ...needles.map((needle) => (before.endsWith(needle.toLowerCase()) ? needle.length : 0)),
+          );
+          return longest > 0 ? [[index + 1 - longest, index + 1]] : [];
+        }).flat();
+        expect(searched(needles, searchedText).map(({ start, end }) => [start, end])).toEqual(expected);
+      }),
+    );
+  });
+});
