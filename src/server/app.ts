@@ -58,7 +58,7 @@ export function serverApp(options: ServerOptions): {
   const app = new Hono<ServerEnv>();
 
   app.onError((error, context) => {
-    const { code, ...problem } = problemOf(error);
+    const { code, ...problem } = gateway.deps.secrets.json(problemOf(error));
     if (!ProctorError.is(error)) gateway.deps.note(`a request failed: ${error.stack ?? error.message}`);
     return context.json({ ...problem, code }, ERROR_CODES[code].status as 500, {
       'content-type': 'application/problem+json',

@@ -91,7 +91,7 @@ export function mcpServerFactory(options: McpServerOptions): (caller: Caller, er
         return (await answer(leg, call, era, options.raw_source === null, state)) as never;
       } catch (error) {
         if (!ProctorError.is(error)) throw error;
-        return refusedResult(error.code, error.message) as never;
+        return refusedResult(error.code, options.gateway.deps.secrets.text(error.message)) as never;
       }
     });
     return gated;

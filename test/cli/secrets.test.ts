@@ -74,9 +74,7 @@ async function expectNowhere({ folder: at, said }: Tried): Promise<void> {
 const evaluator = (ref: string, more: object = {}) => ({ ref, dimension: ref.replace(/\W/g, '_'), ...more });
 
 describe('no form of a secret is kept, exported or printed', () => {
-  test('of what an agent behind HTTP says, in each part of an answer and of an error', {
-    timeout: 300_000,
-  }, async () => {
+  test('of what an agent behind HTTP says, in each part of an answer and of an error', async () => {
     const parts = ['text', 'structured', 'keys', 'tool_calls', 'trace', 'usage', 'metadata', 'plain'];
     const channels = [...parts, 'header', 'error', 'cut', 'invalid'];
     const run = await tried('http', { kind: 'http', endpoint: { url: server.url, headers: HEADERS } }, channels, [
@@ -88,7 +86,7 @@ describe('no form of a secret is kept, exported or printed', () => {
     expect(run.verified.ok).toBe(true);
   });
 
-  test('of what a module throws, prints and returns, and of evaluators that fail', { timeout: 300_000 }, async () => {
+  test('of what a module throws, prints and returns, and of evaluators that fail', async () => {
     const env = { kind: 'module', module: { path: 'agent.ts' } };
     const run = await tried(
       'module',
@@ -99,9 +97,7 @@ describe('no form of a secret is kept, exported or printed', () => {
     await expectNowhere(run);
   });
 
-  test('of what a program prints on stdout and stderr, and of an evaluator that is one', {
-    timeout: 300_000,
-  }, async () => {
+  test('of what a program prints on stdout and stderr, and of an evaluator that is one', async () => {
     const agent = {
       kind: 'command',
       command: ['node', 'program.ts'],
@@ -116,9 +112,7 @@ describe('no form of a secret is kept, exported or printed', () => {
 describe('a secret that is a number of the answer', () => {
   const SCHEMA = { type: 'object', properties: { structured: { type: 'object' } } };
 
-  test('changes no grade: it is graded as it came, kept redacted, marked, and not graded again', {
-    timeout: 300_000,
-  }, async () => {
+  test('changes no grade: it is graded as it came, kept redacted, marked, and not graded again', async () => {
     const at = path.join(folder.path, 'number');
     await mkdir(at);
     const answers = `export default () => ({ structured: { balance: ${SECRETS['PIN']} }, usage: { input_tokens: ${SECRETS['PIN']} } });`;
