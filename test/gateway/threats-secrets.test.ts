@@ -1,7 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { openArtifactFolder } from '../../src/artifacts/folder.ts';
+import { Secrets } from '../../src/core/redaction/secrets.ts';
+import { callArguments } from '../../src/gateway/arguments.ts';
+import { keepOutput } from '../../src/gateway/output.ts';
 import { listen } from '../../src/server/listen.ts';
-import { proctorProcess } from '../support/cli.ts';
+import { FORMS } from '../core/redaction/forms.ts';
+import { proctorProcess, temporaryFolder } from '../support/cli.ts';
 import {
   allowAll,
   askAll,
@@ -17,6 +22,7 @@ const CANARY = 'c4n4ry/"quoted"+value=';
 const PIN = '48151623';
 const environment = { CANARY, PIN, UNUSED_HERE: 'listed-only-canary' };
 const names = ['leak', 'broken', 'badly', 'whisper', 'progress', 'act'].map((name) => tool(name));
+const VALUES: Readonly<Record<string, string>> = { CANARY, PIN, WORD: 'pässwört-1234', MARKUP: 'a/b"c<d>' };
 const never = new AbortController().signal;
 
 const source = (listing: readonly unknown[] = names, env: object = {}) =>
@@ -211,6 +217,35 @@ export const tools = { act: { input_schema: { type: 'object' }, run(input) { wri
       shown.push(await (await fetch(`${server.url}/api/${route}`)).text());
     expectNone(shown.join('\n'));
     expect(shown.join('\n')).toMatch(/\[secret CANARY\]/);
+  });
+});
+
+describe(threat(20, 'a known secret is found in every usual form'), () => {
+  const secrets = new Secrets((_, name) => VALUES[name] ?? '');
+  secrets.learn(Object.keys(VALUES).map(reference));
+  const cases = Object.entries(VALUES).flatMap(([name, value]) =>
+    FORMS.map((form) => [`${name} ${form.name}`, form.write(value)] as const),
+  );
+
+  test.each(cases)('in arguments: %s', (_, written) => {
+    for (const input of [{ text: written }, { [written]: 1 }, { deep: [[`before ${written} after`]] }]) {
+      const { canonical, refusal, value } = callArguments(input, { secrets, allowed: [] });
+      expect([refusal?.code, value]).toEqual(['secret_in_arguments', {}]);
+      expect(canonical).toContain('[secret ');
+      expect(canonical).not.toContain(JSON.stringify(written).slice(1, -1));
+    }
+  });
+
+  test.each(cases)('in outputs: %s', async (_, written) => {
+    await using folder = await temporaryFolder();
+    const artifacts = openArtifactFolder(folder.path);
+    const output = { content: [{ type: 'text', text: `it is ${written}` }], structured: { [written]: [written] } };
+    for (const most of [100_000, 20]) {
+      const kept = await keepOutput(output, most, secrets, artifacts);
+      const whole = kept.output ?? (await artifacts.get(kept.output_artifact ?? '')).toString();
+      expect(whole).toContain('[secret ');
+      expect(whole + JSON.stringify(kept.shown)).not.toContain(JSON.stringify(written).slice(1, -1));
+    }
   });
 });
 
