@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { proctor, temporaryFolder } from '../support/cli.ts';
+import { proctor, proctorProcess, temporaryFolder } from '../support/cli.ts';
 import { allBytes, channelCases, leaks, leakyServer, SECRETS, writeLeakers } from '../support/secret-channels.ts';
 
 const EXPORTS = ['junit', 'jsonl', 'csv', 'html', 'annotations', 'bundle'];
@@ -47,7 +47,7 @@ async function tried(name: string, agent: object, channels: readonly string[], e
     webhooks: [],
   };
   await writeFile(path.join(at, 'profile.json'), JSON.stringify(profile));
-  const ran = await proctor(at, ['run', 'profile.json', '--json'], SECRETS);
+  const ran = await proctorProcess(at, ['run', 'profile.json', '--json'], SECRETS);
   const shown = [ran, await proctor(at, ['show', 'last', '--failed'], SECRETS)];
   for (const format of EXPORTS)
     shown.push(await proctor(at, ['export', 'last', '--format', format, '--out', `out/run.${format}`], SECRETS));
