@@ -175,6 +175,8 @@ export interface ReapRequest {
   /** Sessions known to be dead: their leases are taken at once. */
   readonly dead_sessions: readonly string[];
   readonly limit: number;
+  /** How long leases are: who did not watch time go on for so long takes none by the clock. Unsaid: whatever was watched. */
+  readonly lease_ms?: number;
   /** Leases that an execution may lose before it ends `failed`, fault infrastructure. */
   readonly max_losses: number;
   /** The wait after each loss, in milliseconds: a machine in trouble must not spend all losses in a second. */

@@ -67,6 +67,15 @@ export interface Holder {
   readonly lease_until: number;
 }
 
+/** How the wall clock stands to what was recorded. */
+export interface ClockReport {
+  /** How far the wall clock is behind the last recorded instant, ms; 0 when it is not. */
+  readonly behind_ms: number;
+  readonly last_now: number;
+  /** The last time that the wall clock was set: when, and by how much. */
+  readonly jump: { readonly at: number; readonly by_ms: number } | null;
+}
+
 /** A worker session as it is stored. */
 export interface SessionRow extends NewSession {
   readonly role: 'worker' | 'gateway';

@@ -140,6 +140,8 @@ export interface Store extends RunReaders, ToolStore {
   /** Newest first. */
   runs(page: Page<string>): Promise<RunRow[]>;
   activeRuns(): Promise<RunRow[]>;
+  /** How long ago the run started, ms, by a clock that goes on with real time; null before that. */
+  timeSinceStart(runId: string): Promise<number | null>;
   holders(runId: string): Promise<Holder[]>;
   sessions(page: Page<string>): Promise<SessionRow[]>;
   liveSessions(sinceMs: number): Promise<SessionRow[]>;

@@ -36,7 +36,6 @@ const SWEEP_BATCH = 500;
 export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions): Promise<void> {
   const { clock } = deps;
   let reaped = Number.NEGATIVE_INFINITY;
-  const watch = new ClockWatch(options.lease_ms);
   const frozen: FrozenRuns = new Lru(100);
   while (!options.signal.aborted) {
     try {
@@ -49,11 +48,12 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
       }
       const now = clock.monotonic();
       const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
-      if (due && watch.trusts(clock.now(), now)) {
+      if (due) {
         reaped = now;
         const taken = await deps.store.reap({
           dead_sessions: await deadSessions(deps.store, options),
           limit: REAP_BATCH,
+          lease_ms: options.lease_ms,
           max_losses: MAX_LEASE_LOSSES,
           backoff: LEASE_LOSS_BACKOFF,
         });
@@ -85,7 +85,7 @@ async function frozenOf(store: Store, run: RunRow): Promise<FrozenRun> {
 
 /** One look at one run; true when it moved. */
 async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns): Promise<boolean> {
-  const { store, artifacts, clock } = deps;
+  const { store, artifacts } = deps;
   if (run.cancel_requested_at !== null) return (await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0;
   if (run.status === 'finalizing') return await guarded(deps, run, () => finalizeRun(deps, run));
   if (run.stop_reason !== null) {
@@ -98,7 +98,7 @@ async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns): Promise
     return await store.stopRun(run.run_id, { reason: 'early_stop', after: decision.after_cases * run.repeats });
   if (await stopAtBudget(store, run)) return true;
   if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
-  if (limit !== null && run.started_at !== null && clock.now() - run.started_at > limit) {
+  if (limit !== null && ((await store.timeSinceStart(run.run_id)) ?? 0) > limit) {
     return await store.requestCancel(run.run_id, `limits.run.time_ms (${limit} ms) was reached`);
   }
   const { pending, running, retry_scheduled, waiting } = await store.progress(run.run_id);
@@ -123,23 +123,4 @@ async function deadSessions(store: Store, { session_id }: HousekeepingOptions): 
   return live
     .filter((session) => session.session_id !== session_id && isDead(session))
     .map((session) => session.session_id);
-}
-
-/** Notices that the machine slept or its clock was set: then leases look old that are not, and one lease time is let pass. */
-class ClockWatch {
-  readonly #leaseMs: number;
-  #offset: number | null = null;
-  #distrustUntil = Number.NEGATIVE_INFINITY;
-
-  constructor(leaseMs: number) {
-    this.#leaseMs = leaseMs;
-  }
-
-  trusts(wall: number, monotonic: number): boolean {
-    const offset = wall - monotonic;
-    if (this.#offset !== null && offset - this.#offset > this.#leaseMs / 2)
-      this.#distrustUntil = monotonic + this.#leaseMs;
-    this.#offset = offset;
-    return monotonic >= this.#distrustUntil;
-  }
 }

@@ -153,7 +153,7 @@ export class Call {
     if (this.#row.status !== 'approval_required' || this.#row.approval_id === null) return false;
     const approval = await store.approval(this.#row.approval_id);
     if (approval === null) return false;
-    if (approval.expires_at <= this.#deps.clock.now()) await store.expireApprovals(100);
+    await store.expireApprovals(100);
     if (approval.status !== 'approved') {
       await this.#look();
       return false;

@@ -33,7 +33,8 @@ function exists(pid: number): boolean {
   }
 }
 
-function bootId(): string {
+/** What changes at every start of the machine; '' where the system does not tell. */
+export function bootId(): string {
   return readOr('/proc/sys/kernel/random/boot_id', '').trim();
 }
 

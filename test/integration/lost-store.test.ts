@@ -1,9 +1,8 @@
-import { copyFile, cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
-import { temporaryFolder } from '../support/chaos-exam.ts';
 import { endOf, startProctor } from '../support/chaos-process.ts';
-import { eventually } from '../support/waiting.ts';
+import { type GatedProject, gatedProject } from '../support/gated-project.ts';
 
 const HELD = 4;
 const CASES = 40;
@@ -19,7 +18,7 @@ const BEFALLS: Readonly<Record<string, { readonly what: RegExp; readonly happen:
     happen: ({ folder }) => rename(folder, `${folder}-elsewhere`),
   },
   'the folder is replaced by a copy': {
-    what: /proctor\.db` was (moved to .*; another file has taken its place|replaced)|artifact folder .* was replaced/,
+    what: /proctor\.db` was (moved to|replaced)|artifact folder .* was (removed or renamed|replaced)/,
     happen: async ({ folder }) => {
       await rename(folder, `${folder}-before`);
       await cp(`${folder}-before`, folder, { recursive: true });
@@ -78,12 +77,13 @@ interface Places {
 const EVERY = Object.entries(BEFALLS).flatMap(([name, befall]) => [0, 2].map((workers) => ({ name, befall, workers })));
 
 test.concurrent.for(EVERY)('$name with --workers $workers: exit 3, no verdict', async ({ befall, workers }) => {
-  await using project = await lostProject();
+  await using project = await gatedProject({ cases: CASES, concurrency: HELD });
+  await openSqliteStore({ path: placesOf(project).fresh }).close();
   const argv = ['run', 'profile.json', '--json', '--workers', String(workers), '--lease-ms', '30000'];
   await using running = startProctor(argv, { cwd: project.path, group: true });
   await project.called(HELD);
 
-  await befall.happen(project.places);
+  await befall.happen(placesOf(project));
   await project.answer(); // every case ends at once, long before the next heartbeat
 
   expect(await endOf(running), running.stderr()).toEqual({ code: 3, signal: null });
@@ -94,51 +94,15 @@ test.concurrent.for(EVERY)('$name with --workers $workers: exit 3, no verdict', 
   expect(running.stderr()).not.toMatch(/ {4}at /);
 });
 
-/** A project whose agent answers only once it may. */
-async function lostProject() {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await temporaryFolder('lost'));
-  const profile = {
-    profile_id: 'lost',
-    dataset: { path: 'cases.jsonl' },
-    agent: { kind: 'module', name: 'gate', version: '1', module: { path: 'agent.mjs', export: 'answer' } },
-    limits: { concurrency: HELD },
-    case_groups: [{ id: 'all', evaluators: [{ ref: 'contains@1', config: { values: 'ok' } }] }],
-  };
-  const cases = Array.from({ length: CASES }, (_, index) => JSON.stringify({ id: `c${index}`, input: `x${index}` }));
-  await writeFile(folder.file('profile.json'), JSON.stringify(profile));
-  await writeFile(folder.file('cases.jsonl'), `${cases.join('\n')}\n`);
-  await writeFile(folder.file('agent.mjs'), AGENT);
-  await mkdir(folder.file('called'));
-  await openSqliteStore({ path: folder.file('fresh.db') }).close();
-  const owned = stack.move();
-  return {
-    path: folder.path,
-    places: {
-      folder: folder.file('.proctor'),
-      store: folder.file('.proctor/proctor.db'),
-      artifacts: folder.file('.proctor/artifacts'),
-      fresh: folder.file('fresh.db'),
-    },
-    called: (times: number) =>
-      eventually(`the agent is called ${times} times`, async () =>
-        (await readdir(folder.file('called'))).length >= times ? true : null,
-      ),
-    answer: () => writeFile(folder.file('go'), ''),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-const AGENT = `import { existsSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-export async function answer(request) {
-  writeFileSync(new URL('called/' + request.case.case_id, import.meta.url), '');
-  while (!existsSync(new URL('go', import.meta.url))) await sleep(10);
-  return 'ok';
-}
-`;
-
 async function each(store: string, act: (file: string) => Promise<void>): Promise<void> {
   for (const file of [store, `${store}-wal`, `${store}-shm`]) await act(file);
+}
+
+function placesOf({ file }: GatedProject): Places {
+  return {
+    folder: file('.proctor'),
+    store: file('.proctor/proctor.db'),
+    artifacts: file('.proctor/artifacts'),
+    fresh: file('fresh.db'),
+  };
 }

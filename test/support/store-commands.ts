@@ -174,9 +174,16 @@ const WEIGHTED: readonly (readonly [number, fc.Arbitrary<ModelCommand>])[] = [
   ],
   [
     3,
-    command('tick', fc.constantFrom(1, 50, 100, 101, 1_000, 5_000, -700), async (model, { clock }, ms) => {
+    command('tick', fc.constantFrom(1, 50, 100, 101, 1_000, 5_000), async (model, { clock }, ms) => {
       clock.advance(ms);
       return [ms, model.tick(ms) ?? ms];
+    }),
+  ],
+  [
+    1,
+    command('set the clock', fc.constantFrom(-700, 700, -9_000, 9_000), async (model, { clock }, ms) => {
+      clock.set(ms);
+      return [ms, model.set(ms) ?? ms];
     }),
   ],
   [

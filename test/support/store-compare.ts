@@ -9,12 +9,12 @@ import { differences } from './store-recompute.ts';
 export async function compare(store: Store, model: StoreModel): Promise<void> {
   assert.deepEqual(plain(await store.invariants()), []);
   for (const run of model.runs.values()) {
-    await compareRun(store, run);
+    await compareRun(store, model, run);
     assert.deepEqual(await differences(store, run.run_id), []);
   }
 }
 
-async function compareRun(store: Store, run: ModelRun): Promise<void> {
+async function compareRun(store: Store, model: StoreModel, run: ModelRun): Promise<void> {
   const id = run.run_id;
   const ordinals = run.executions.map((item) => item.ordinal);
   const row = await store.run(id);
@@ -32,7 +32,7 @@ async function compareRun(store: Store, run: ModelRun): Promise<void> {
     },
   );
   assert.equal((await store.outbox(id)).length, run.finished_at === null ? 0 : 1);
-  await compareProgress(store, run);
+  await compareProgress(store, model, run);
   assert.deepEqual(
     shownExecutions(await pages<ExecutionRow, ExecutionKey>((page) => store.executions(id, page), keyOf)),
     expectedExecutions(run),
@@ -70,7 +70,7 @@ async function compareRun(store: Store, run: ModelRun): Promise<void> {
   );
 }
 
-async function compareProgress(store: Store, run: ModelRun): Promise<void> {
+async function compareProgress(store: Store, model: StoreModel, run: ModelRun): Promise<void> {
   const { next_retry_reason, ...progress } = await store.progress(run.run_id);
   const count = (status: string) => run.executions.filter((item) => item.status === status).length;
   const retries = run.queued('retry_scheduled');
@@ -90,7 +90,7 @@ async function compareProgress(store: Store, run: ModelRun): Promise<void> {
     attempts: attempts.length,
     stale: attempts.filter((attempt) => attempt.status === 'stale').length,
     spent: { cost_micro_usd: 0, tokens: 0, tool_calls: 0 },
-    next_retry_at: next,
+    next_retry_at: next === null ? null : model.shown(next),
   });
   const reasons = retries.filter((item) => item.available_at === next).map((item) => item.last().reason);
   assert.ok(next === null ? next_retry_reason === null : reasons.includes(next_retry_reason));
@@ -101,7 +101,7 @@ async function compareProgress(store: Store, run: ModelRun): Promise<void> {
       .map(([session_id, items]) => ({
         session_id,
         n: items.length,
-        lease_until: Math.max(...items.map((item) => item.lease?.until ?? 0)),
+        lease_until: model.shown(Math.max(...items.map((item) => item.lease?.until ?? 0))),
       }))
       .sort((a, b) => (a.session_id < b.session_id ? -1 : 1)),
   );

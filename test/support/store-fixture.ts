@@ -17,24 +17,43 @@ import type { Clock } from '../../src/lib/clock.ts';
 
 /** A clock that moves only when told to; its sleeps end at once. */
 export class FakeClock implements Clock {
-  #now: number;
+  #wall: number;
+  #monotonic: number;
+  #bootId = 'boot';
 
-  constructor(now = 1_000_000) {
-    this.#now = now;
+  constructor(now = 1_000_000, monotonic = now) {
+    this.#wall = now;
+    this.#monotonic = monotonic;
   }
 
   now(): number {
-    return this.#now;
+    return this.#wall;
   }
 
   monotonic(): number {
-    return 0;
+    return this.#monotonic;
+  }
+
+  boot(): { boot_id: string; uptime_ms: number } {
+    return { boot_id: this.#bootId, uptime_ms: this.#monotonic };
   }
 
   async sleep(): Promise<void> {}
 
   advance(ms: number): void {
-    this.#now += ms;
+    this.#wall += ms;
+    this.#monotonic += ms;
+  }
+
+  /** Somebody sets the wall clock, forward or back. */
+  set(ms: number): void {
+    this.#wall += ms;
+  }
+
+  /** The machine starts anew. */
+  reboot(): void {
+    this.#bootId += '+';
+    this.#monotonic = 0;
   }
 }
 

@@ -6,7 +6,7 @@ import type {
   RunStatus,
   TerminalStatus,
 } from '../../src/contract/state.ts';
-import type { Claim, ClaimRequest, Completion, EvidenceRow, Fence } from '../../src/contract/store.ts';
+import type { Claim, Completion, EvidenceRow, Fence } from '../../src/contract/store.ts';
 import { executionContent } from '../../src/core/evidence.ts';
 
 export interface ModelAttempt {
@@ -70,10 +70,15 @@ export class ModelExecution {
   }
 
   /** A claim of this execution: a new attempt under the lease. */
-  open(run: ModelRun, now: number, { session_id, lease_ms }: ClaimRequest, lease_id: string): Claim {
+  open(
+    run: ModelRun,
+    now: number,
+    { session_id, until }: { session_id: string; until: number },
+    lease_id: string,
+  ): Claim {
     const kept = this.attempts.findLast((attempt) => attempt.status === 'failed_evaluation')?.evidence ?? [];
     this.status = 'running';
-    this.lease = { lease_id, session_id, until: now + lease_ms };
+    this.lease = { lease_id, session_id, until };
     this.attempts.push({
       status: 'running',
       session_id,
@@ -174,15 +179,15 @@ export class ModelRun {
   }
 
   /** Retries that are due, in the order they became so. */
-  due(now: number): ModelExecution[] {
+  due(schedule: number): ModelExecution[] {
     return this.queued('retry_scheduled')
-      .filter((item) => item.available_at <= now)
+      .filter((item) => item.available_at <= schedule)
       .sort((a, b) => a.available_at - b.available_at || a.ordinal - b.ordinal);
   }
 
-  /** True when there is something to claim at that instant. */
-  claimable(now: number): boolean {
-    return this.queued('pending').length > 0 || this.queued('retry_scheduled').some((item) => item.available_at <= now);
+  /** True when there is something to claim at that point of the schedule. */
+  claimable(schedule: number): boolean {
+    return this.queued('pending').length > 0 || this.due(schedule).length > 0;
   }
 
   /** How far behind the run is: the least order key that waits. */

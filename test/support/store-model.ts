@@ -27,18 +27,37 @@ export class StoreModel {
   serial = 0;
   #wall: number;
   #now = 0;
+  #passed = 0;
+  #began: number | null = null; // where the schedule began, less what had passed before
 
   constructor(wall: number) {
     this.#wall = wall;
   }
 
-  /** Moves the wall clock; the store's instants never go back. */
+  /** Lets time pass. */
   tick(ms: number): void {
     this.#wall += ms;
+    this.#passed += ms;
+  }
+
+  /** Sets the wall clock; the store's instants never go back, and its schedule does not care. */
+  set(ms: number): void {
+    this.#wall += ms;
+  }
+
+  /** Where the schedule stands: it began at the first instant and goes on as time passes. */
+  get schedule(): number {
+    return (this.#began ?? this.look() - this.#passed) + this.#passed;
+  }
+
+  /** A point of the schedule by the wall clock of now. */
+  shown(at: number): number {
+    return at - this.schedule + this.#wall;
   }
 
   /** The instant of the next write. */
   instant(): number {
+    this.#began ??= this.look() - this.#passed;
     this.#now = this.look();
     return this.#now;
   }
@@ -55,13 +74,14 @@ export class StoreModel {
   }
 
   openSession(id: string): void {
-    this.sessions.set(id, { last_seen_at: this.instant(), ended: false });
+    this.instant();
+    this.sessions.set(id, { last_seen_at: this.schedule, ended: false });
   }
 
   touchSession(id: string): void {
     const session = this.sessions.get(id);
-    const now = this.instant();
-    if (session) session.last_seen_at = now;
+    this.instant();
+    if (session) session.last_seen_at = this.schedule;
   }
 
   closeSession(id: string): void {
@@ -93,11 +113,10 @@ export class StoreModel {
   }
 
   heartbeat(sessionId: string, leaseMs: number, fences: readonly Fence[]): HeartbeatAnswer {
-    const now = this.instant();
     this.touchSession(sessionId);
     const lost = fences.filter((fence) => {
       const item = this.held(fence);
-      if (item?.lease) item.lease.until = now + leaseMs;
+      if (item?.lease) item.lease.until = this.schedule + leaseMs;
       return item === null;
     });
     const cancelled = [...this.runs.values()].filter((run) => run.active() && run.cancel_requested_at !== null);
@@ -136,7 +155,7 @@ export class StoreModel {
     item.last().evidence.push(...write.evidence);
     item.close(now, write.attempt_status, write.reason, write.fault);
     item.failures[write.fault === 'infrastructure' || write.fault === 'grader' ? write.fault : 'agent'] += 1;
-    item.setAside('retry_scheduled', now + write.delay_ms);
+    item.setAside('retry_scheduled', this.schedule + write.delay_ms);
     run.tell(now, 'attempt_finished', item);
     return 'written';
   }
@@ -146,7 +165,7 @@ export class StoreModel {
     const item = this.held(fence);
     if (item === null) return 'fenced';
     item.close(now, 'cancelled', 'released', 'cancelled');
-    item.setAside('retry_scheduled', now);
+    item.setAside('retry_scheduled', this.schedule);
     this.run(fence.run_id).tell(now, 'attempt_finished', item);
     return 'written';
   }
@@ -156,21 +175,21 @@ export class StoreModel {
     const item = this.held(fence);
     if (item === null) return 'fenced';
     item.last().status = 'suspended';
-    item.setAside('waiting', deadlineMs);
+    item.setAside('waiting', this.schedule + deadlineMs - now);
     this.run(fence.run_id).tell(now, 'attempt_suspended', item);
     return 'written';
   }
 
   /** Leases that may be taken now; which of them are taken first is the store's choice. */
   reapable(request: ReapRequest): Omit<Reaped, 'ended'>[] {
-    const now = this.instant();
+    this.instant();
     return [...this.runs.values()]
       .filter((run) => run.status === 'pending' || run.status === 'running')
       .flatMap((run) =>
         run.queued('running').flatMap(({ ordinal, lease, attempts }) => {
           if (lease === null) return [];
           const { lease_id, session_id, until } = lease;
-          if (until >= now && !request.dead_sessions.includes(session_id)) return [];
+          if (until >= this.schedule && !request.dead_sessions.includes(session_id)) return [];
           return [{ run_id: run.run_id, ordinal, attempt: attempts.length, lease_id, session_id }];
         }),
       );
@@ -191,7 +210,7 @@ export class StoreModel {
     } else {
       item.failures.lease += 1;
       const wait = backoffMs(request.backoff, item.failures.lease, `${run.run_id}/${item.ordinal}/${fence.attempt}`);
-      item.setAside('retry_scheduled', now + wait);
+      item.setAside('retry_scheduled', this.schedule + wait);
     }
     return { ...fence, ended };
   }

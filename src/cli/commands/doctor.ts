@@ -3,9 +3,11 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { findPlaces } from '../../config.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import type { ClockReport } from '../../contract/store.ts';
+import { instant } from '../../lib/clock.ts';
 import { onlyFileAt } from '../../lib/regular-file.ts';
 import type { Command } from '../context.ts';
-import { number } from '../format.ts';
+import { duration, number } from '../format.ts';
 import { printable } from '../output.ts';
 
 interface Finding {
@@ -37,6 +39,7 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
       ok: wrong.length === 0,
       detail: wrong.length === 0 ? 'every trigger stands' : `${wrong.join(', ')}; restore a backup`,
     });
+    findings.push(clockFinding(app.store.clockReport()));
     const live = await app.store.liveSessions(app.clock.now() - 60_000);
     findings.push({
       check: 'workers',
@@ -84,6 +87,26 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
   );
   return ok ? 0 : 1;
 };
+
+const BEHIND_MS = 1_000; // what a clock that is kept in time may be set back by
+
+/** Leases, retries and limits go by time that passes, so a clock that was set holds nothing up; but what is recorded carries its instants. */
+function clockFinding({ behind_ms, last_now, jump }: ClockReport): Finding {
+  const behind =
+    behind_ms > BEHIND_MS
+      ? [
+          `this machine's clock is ${duration(behind_ms)} behind the last instant that was recorded (${instant(last_now)}): until it gets there, new records carry that instant; set the clock if it is wrong`,
+        ]
+      : [];
+  const jumped =
+    jump === null
+      ? []
+      : [
+          `it was set ${jump.by_ms < 0 ? 'back' : 'forward'} by ${duration(Math.abs(jump.by_ms))} (seen at ${instant(jump.at)})`,
+        ];
+  const told = [...behind, ...jumped];
+  return { check: 'clock', ok: behind.length === 0, detail: told.length === 0 ? 'no jump seen' : told.join('; ') };
+}
 
 function nodeVersion(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

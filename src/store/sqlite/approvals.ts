@@ -2,7 +2,7 @@ import type { AnswerResult, ApprovalAnswer, ApprovalRow, DecideRequest, NewToolR
 import { whyNotApprover } from '../../core/gateway.ts';
 import type { Keys } from './keys.ts';
 import { endApproval, refuse } from './tool-endings.ts';
-import { approvalById, type Numbered, tell, toolRunById } from './tool-rows.ts';
+import { approvalById, hasLapsed, LAPSED, type Numbered, tell, toolRunById } from './tool-rows.ts';
 import { beginToolRun, cancelToolRun } from './tool-runs.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -12,7 +12,7 @@ export function answerApproval(tx: Transaction, answer: ApprovalAnswer): AnswerR
   const row = approval === null ? null : toolRunById(tx.connection, approval.tool_run_id);
   if (approval === null || row === null)
     return { type: 'refused', code: 'not_found', message: `there is no approval \`${answer.approval_id}\`` };
-  const why = whyNot(approval, row.principal, answer, tx.now);
+  const why = whyNot(tx, approval, row.principal, answer);
   if (why !== null) {
     tellRefused(tx, row, answer, why.code);
     if (why.code === 'expired' && approval.status === 'pending') {
@@ -69,7 +69,7 @@ export function editToolRun(
   const old = approval === null ? null : toolRunById(tx.connection, approval.tool_run_id);
   if (approval === null || old === null)
     return { type: 'refused', code: 'not_found', message: `there is no approval \`${answer.approval_id}\`` };
-  const why = whyNot(approval, old.principal, answer, tx.now);
+  const why = whyNot(tx, approval, old.principal, answer);
   if (why !== null) {
     tellRefused(tx, old, answer, why.code);
     return { type: 'refused', ...why };
@@ -99,7 +99,7 @@ export function editToolRun(
     call_digest: begun.call_digest,
     decision: 'approve',
   } as const;
-  const whyNotNew = whyNot(next, begun.principal, given, tx.now);
+  const whyNotNew = whyNot(tx, next, begun.principal, given);
   if (whyNotNew !== null) {
     cancelToolRun(tx, begun.tool_run_id, whyNotNew.code, whyNotNew.message, by);
     return { type: 'refused', code: whyNotNew.code, message: `the changed call is refused: ${whyNotNew.message}` };
@@ -120,10 +120,10 @@ function tellRefused(
 }
 
 function whyNot(
+  tx: Transaction,
   approval: ApprovalRow,
   requestedBy: string,
   answer: ApprovalAnswer,
-  now: number,
 ): { code: 'not_pending' | 'expired' | 'mismatch' | 'not_an_approver'; message: string } | null {
   const { approval_id, status } = approval;
   if (status !== 'pending')
@@ -131,7 +131,7 @@ function whyNot(
       code: status === 'expired' ? 'expired' : 'not_pending',
       message: `${approval_id} is ${status}${approval.decided_by === null ? '' : ` by ${approval.decided_by}`} and cannot be answered any more`,
     };
-  if (approval.expires_at <= now)
+  if (hasLapsed(tx, approval_id))
     return { code: 'expired', message: `${approval_id} has expired; the call has to be made again` };
   if (approval.call_digest !== answer.call_digest)
     return {
@@ -154,8 +154,9 @@ function whyNot(
 export function expireApprovals(tx: Transaction, limit: number): number {
   const expired = tx.connection.all<{ approval_id: string; tool_run_id: string; status: string }>(
     `select a.approval_id, t.tool_run_id, a.status from approval a indexed by approval_open join tool_run t on t.tool_run_no = a.tool_run_no
-where a.status in ('pending', 'approved') and a.expires_at <= ? limit ?`,
+where a.status in ('pending', 'approved') and ${LAPSED} limit ?3`,
     tx.now,
+    tx.schedule,
     limit,
   );
   for (const { approval_id, tool_run_id, status } of expired) {

@@ -59,7 +59,7 @@ export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResul
   tx.connection.run(
     `update or fail queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
 where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status = 'running'`,
-    tx.now + retry.delay_ms,
+    tx.schedule + retry.delay_ms,
     at.run_no,
     at.ordinal,
     at.attempt,
@@ -81,7 +81,7 @@ export function release(tx: Transaction, keys: Keys, fence: Fence, spend?: Attem
     type: 'attempt_finished',
     body: canonicalJson({ status: 'cancelled', fault: 'cancelled', reason: 'released' }),
   });
-  setAside(tx, at, 'retry_scheduled', tx.now);
+  setAside(tx, at, 'retry_scheduled', tx.schedule);
   return 'written';
 }
 
@@ -97,7 +97,7 @@ export function suspend(tx: Transaction, keys: Keys, fence: Fence, deadlineMs: n
     at.lease_id,
   );
   tx.event({ ...at, type: 'attempt_suspended' });
-  setAside(tx, at, 'waiting', deadlineMs);
+  setAside(tx, at, 'waiting', tx.schedule + deadlineMs - tx.now);
   return 'written';
 }
 

@@ -48,15 +48,14 @@ export function claim(tx: Transaction, keys: Keys, request: ClaimRequest): Claim
 }
 
 /** True when a claim could find something now; a look, so that idle workers spend no transaction. */
-export function claimable(connection: Connection, request: ClaimRequest, now: number): boolean {
-  const last = connection.get<{ value: number }>("select value from meta where key = 'last_now'")?.value ?? 0;
+export function claimable(connection: Connection, request: ClaimRequest, schedule: number): boolean {
   return asked(connection, request).some(
     ({ run_no }) =>
       connection.get("select 1 from queue where run_no = ? and status = 'pending' limit 1", run_no) !== undefined ||
       connection.get(
         "select 1 from queue where run_no = ? and status = 'retry_scheduled' and available_at <= ? limit 1",
         run_no,
-        Math.max(now, last),
+        schedule,
       ) !== undefined,
   );
 }
@@ -128,7 +127,7 @@ function lastTry(
     if (row === undefined) continue;
     if (share(tx, keys, run, leases, request) < 1 && leases.own === 0 && keys.budgeted(run.run_no)) continue;
     if (leases.own > 0) {
-      if (row.available_at <= tx.now - request.lease_ms) return 'wait';
+      if (row.available_at <= tx.schedule - request.lease_ms) return 'wait';
     } else if ((leases.runs.get(run.run_no)?.running ?? 0) < run.concurrency) {
       return { run, row };
     }
@@ -146,7 +145,7 @@ function share(tx: Transaction, keys: Keys, run: ActiveRun, leases: Holdings, re
   const live =
     tx.connection.get<{ n: number }>(
       "select count(*) as n from worker_session where ended_at is null and role = 'worker' and last_seen_at > ?",
-      tx.now - request.lease_ms,
+      tx.schedule - request.lease_ms,
     )?.n ?? 1;
   const ahead = live <= 1 ? request.ahead : 0;
   const fair = Math.min(
@@ -206,7 +205,7 @@ function due(tx: Transaction, run: ActiveRun, index: string, which: string, take
     `select q.ordinal, q.attempt, q.agent_failures, q.infrastructure_failures, q.grader_failures, q.lease_losses, q.available_at, x.case_id, x.repeat
 from queue q indexed by ${index} cross join execution x on x.run_no = ?1 and x.ordinal = q.ordinal where q.run_no = ?1 and ${which} limit ?3 + 0`,
     run.run_no,
-    tx.now,
+    tx.schedule,
     take,
     ...more,
   );
@@ -221,7 +220,7 @@ where run_no = ?5 and ordinal = ?6`,
     attempt,
     leaseId,
     sessionNo,
-    tx.now + leaseMs,
+    tx.schedule + leaseMs,
     run.run_no,
     ordinal,
   );

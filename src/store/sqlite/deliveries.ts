@@ -25,7 +25,7 @@ select ?1, w.value ->> '$.url', 'pending', max(?2, coalesce((
 ), 0)) from run r join snapshot s on s.digest = r.snapshot_digest, json_each(s.body, '$.profile.webhooks') w
 where r.run_no = ?3 and exists (select 1 from json_each(w.value, '$.events') e where e.value = ?4)`,
     row?.outbox_no ?? 0,
-    tx.now,
+    tx.schedule,
     at.run_no,
     type,
   );
@@ -40,15 +40,15 @@ and not exists (
 )`;
 
 /** True when a delivery could be claimed now; a look, so that idle publishers spend no transaction. */
-export function deliveriesDue(connection: Connection, nowMs: number): boolean {
-  return connection.get(`select 1 ${DUE} limit 1`, nowMs) !== undefined;
+export function deliveriesDue(connection: Connection, schedule: number): boolean {
+  return connection.get(`select 1 ${DUE} limit 1`, schedule) !== undefined;
 }
 
 /** Leases deliveries that are due, oldest first; of one run to one endpoint only the first that is not through. */
 export function claimDeliveries(tx: Transaction, limit: number, leaseMs: number): ClaimedDelivery[] {
   const due = tx.connection.all<ClaimedDelivery & { status: string }>(
     `select d.outbox_no, d.endpoint, d.status, d.attempts, r.run_id, o.dedupe_key, o.type, o.body, o.created_at ${DUE} order by d.outbox_no, d.endpoint limit ?2 + 0`,
-    tx.now,
+    tx.schedule,
     limit,
   );
   const lease_id = randomText(16);
@@ -57,7 +57,7 @@ export function claimDeliveries(tx: Transaction, limit: number, leaseMs: number)
       'update delivery set status = ?, lease_id = ?, lease_until = ?, attempts = attempts + 1 where outbox_no = ? and endpoint = ?',
       'pending', // from `failed` it is tried again as pending
       lease_id,
-      tx.now + leaseMs,
+      tx.schedule + leaseMs,
       delivery.outbox_no,
       delivery.endpoint,
     );
@@ -80,7 +80,7 @@ where outbox_no = ?5 and endpoint = ?6 and lease_id = ?7`,
       endpoint,
       lease_id,
     );
-  if (decision.type === 'published') return set('published', tx.now) === 1;
+  if (decision.type === 'published') return set('published', tx.schedule) === 1;
   if (decision.type === 'dead') {
     const held = tx.connection.run(
       "update delivery set status = 'failed', last_status = ?, last_error = ? where outbox_no = ? and endpoint = ? and lease_id = ?",
@@ -95,11 +95,11 @@ where outbox_no = ?5 and endpoint = ?6 and lease_id = ?7`,
     if (decision.endpoint_gone) disable(tx, endpoint);
     return true;
   }
-  if (set('failed', tx.now + decision.wait_ms) === 0) return false;
+  if (set('failed', tx.schedule + decision.wait_ms) === 0) return false;
   if (decision.endpoint_wait_ms > 0)
     tx.connection.run(
       "update delivery set next_at = max(next_at, ?1) where endpoint = ?2 and status in ('pending', 'failed') and lease_id is null",
-      tx.now + decision.endpoint_wait_ms,
+      tx.schedule + decision.endpoint_wait_ms,
       endpoint,
     );
   return true;
@@ -127,15 +127,20 @@ export function replayDeliveries(tx: Transaction, filter: DeliveryFilter): numbe
   return tx.connection.run(
     `update delivery set status = 'pending', attempts = 0, next_at = ? where (outbox_no, endpoint) in (
 select d.outbox_no, d.endpoint from delivery d join outbox o on o.outbox_no = d.outbox_no join run r on r.run_no = o.run_no where ${where})`,
-    tx.now,
+    tx.schedule,
     ...values,
   );
 }
 
 /** Deliveries, newest first; the key is the outbox number. */
-export function deliveries(connection: Connection, filter: DeliveryFilter, page: Page<number>): DeliveryRow[] {
+export function deliveries(
+  connection: Connection,
+  filter: DeliveryFilter,
+  page: Page<number>,
+  shown: (at: number) => number,
+): DeliveryRow[] {
   const { where, values } = conditions(filter);
-  return connection.all<DeliveryRow & Record<string, unknown>>(
+  const rows = connection.all<DeliveryRow & Record<string, unknown>>(
     `select d.outbox_no, r.run_id, o.type, d.endpoint, d.status, d.attempts, d.next_at, d.last_status, d.last_error, o.created_at
 from delivery d join outbox o on o.outbox_no = d.outbox_no join run r on r.run_no = o.run_no
 where ${where} and (? is null or d.outbox_no < ?) order by d.outbox_no desc, d.endpoint limit ?`,
@@ -144,6 +149,7 @@ where ${where} and (? is null or d.outbox_no < ?) order by d.outbox_no desc, d.e
     page.after,
     page.limit,
   );
+  return rows.map((row) => ({ ...row, next_at: shown(row.next_at) }));
 }
 
 function conditions({ run_id, status, endpoint }: DeliveryFilter): { where: string; values: string[] } {

@@ -14,13 +14,13 @@ export function heartbeat(
   leaseMs: number,
   fences: readonly Fence[],
 ): HeartbeatAnswer {
-  const { connection, now } = tx;
-  connection.run('update worker_session set last_seen_at = ? where session_id = ?', now, sessionId);
+  const { connection, schedule } = tx;
+  connection.run('update worker_session set last_seen_at = ? where session_id = ?', schedule, sessionId);
   const lost = fences.filter(
     (fence) =>
       connection.run(
         "update or fail queue set lease_until = ? where run_no = ? and ordinal = ? and attempt = ? and lease_id = ? and status = 'running'",
-        now + leaseMs,
+        schedule + leaseMs,
         keys.run(fence.run_id),
         fence.ordinal,
         fence.attempt,
@@ -44,16 +44,16 @@ interface Expired {
 }
 
 /**
- * Takes leases that ran out or whose session is dead: attempt `stale`, execution ready again, not charged to the agent. After
+ * Takes leases that ran out, if their time was `watched`, or whose session is dead: attempt `stale`, execution ready again, not charged to the agent. After
  * `max_losses` it ends `failed`, fault infrastructure, so that a case that kills its worker cannot do so for ever.
  */
-export function reap(tx: Transaction, request: ReapRequest): Reaped[] {
+export function reap(tx: Transaction, request: ReapRequest, watched = true): Reaped[] {
   const expired = tx.connection.all<Expired>(
     `select q.run_no, r.run_id, q.ordinal, q.attempt, q.lease_id, s.session_id, q.lease_losses
 from queue q indexed by queue_running join run r on r.run_no = q.run_no join worker_session s on s.session_no = q.session_no
 where q.status = 'running' and q.run_no in (select run_no from run where status in ('running', 'pending'))
 and (q.lease_until < ?1 or s.session_id in (select value from json_each(?2))) limit ?3`,
-    tx.now,
+    watched ? tx.schedule : 0,
     JSON.stringify(request.dead_sessions),
     request.limit,
   );
@@ -99,7 +99,7 @@ function take(tx: Transaction, row: Expired, { max_losses, backoff }: ReapReques
     tx.connection.run(
       `update or fail queue set status = 'retry_scheduled', available_at = ?1, lease_losses = ?2, lease_id = null, session_no = null, lease_until = null
 where run_no = ?3 and ordinal = ?4 and attempt = ?5 and lease_id = ?6 and status = 'running'`,
-      tx.now + backoffMs(backoff, losses, `${run_id}/${ordinal}/${attempt}`),
+      tx.schedule + backoffMs(backoff, losses, `${run_id}/${ordinal}/${attempt}`),
       losses,
       run_no,
       ordinal,

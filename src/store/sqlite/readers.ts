@@ -28,10 +28,10 @@ export function runByKey(connection: Connection, runKey: string): RunRow | null 
   return connection.get<RunRow>(`select ${RUN} from run where run_key = ?`, runKey) ?? null;
 }
 
-/** Newest first; the key is a run id. */
+/** Newest first, in the order in which they were created: ids follow the wall clock, which may have been set back. The key is a run id. */
 export function runs(connection: Connection, page: Page<string>): RunRow[] {
   return connection.all<RunRow>(
-    `select ${RUN} from run where ?1 is null or run_id < ?1 order by run_id desc limit ?2`,
+    `select ${RUN} from run where ?1 is null or run_no < (select run_no from run where run_id = ?1) order by run_no desc limit ?2`,
     page.after,
     page.limit,
   );
@@ -50,7 +50,7 @@ export function snapshot(connection: Connection, digest: string): string | null 
 }
 
 /** Live counts from the counters that every transaction moves; never a scan. */
-export function progress(connection: Connection, keys: Keys, runId: string): Progress {
+export function progress(connection: Connection, keys: Keys, runId: string, shown: (at: number) => number): Progress {
   const runNo = keys.run(runId);
   const total = connection.get<{ total: number }>('select total from run where run_no = ?', runNo)?.total ?? 0;
   const stats = new Map(
@@ -79,18 +79,33 @@ where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limi
     attempts: n('attempts'),
     stale: n('stale'),
     spent: { cost_micro_usd: n('cost_micro_usd'), tokens: n('tokens'), tool_calls: n('tool_calls') },
-    next_retry_at: next?.at ?? null,
+    next_retry_at: next === undefined ? null : shown(next.at),
     next_retry_reason: next?.reason ?? null,
   };
 }
 
+/** Milliseconds since a run started. A run that started before there was a schedule did so where the schedule began. */
+export function timeSinceStart(connection: Connection, runId: string, schedule: number): number | null {
+  const start = connection.get<{ at: number | null }>(
+    `select coalesce(m.at, r.started_at) as at from run r left join schedule_mark m on m.what = 'run_start' and m.row_no = r.run_no
+where r.run_id = ?`,
+    runId,
+  )?.at;
+  return start == null ? null : schedule - start;
+}
+
 /** Sessions that hold leases of a run. */
-export function holders(connection: Connection, keys: Keys, runId: string): Holder[] {
-  return connection.all<Holder & Record<string, unknown>>(
+export function holders(connection: Connection, keys: Keys, runId: string, shown: (at: number) => number): Holder[] {
+  const rows = connection.all<Holder & Record<string, unknown>>(
     `select s.session_id, s.worker, s.host, s.pid, count(*) as held, s.last_seen_at, max(q.lease_until) as lease_until
 from queue q join worker_session s on s.session_no = q.session_no where q.run_no = ? and q.status = 'running' group by s.session_no order by s.session_id`,
     keys.run(runId),
   );
+  return rows.map((row) => ({
+    ...row,
+    last_seen_at: shown(row.last_seen_at),
+    lease_until: shown(row.lease_until),
+  }));
 }
 
 const EXECUTION = `select x.ordinal, x.case_id, x.repeat, x.case_content, x.cluster, coalesce(r.status, q.status, 'pending') as status,

@@ -6,13 +6,18 @@ import * as gateway from './gateway-run.ts';
 import type { Keys } from './keys.ts';
 import * as readers from './readers.ts';
 
-/** The readers of runs over one connection; `read` is how a query is made and what its errors become. */
-export function runReaders(connection: Connection, keys: Keys, read: <T>(query: () => T) => Promise<T>): RunReaders {
+/** The readers of runs over one connection; `read` is how a query is made and what its errors become, `shown` how a point of the schedule is told. */
+export function runReaders(
+  connection: Connection,
+  keys: Keys,
+  read: <T>(query: () => T) => Promise<T>,
+  shown: (at: number) => number = (at) => at,
+): RunReaders {
   return {
     run: (id) => read(() => readers.run(connection, id)),
     snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
     budgets: (id) => read(() => budgets(connection, keys, id)),
-    progress: (id) => read(() => readers.progress(connection, keys, id)),
+    progress: (id) => read(() => readers.progress(connection, keys, id, shown)),
     executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
     executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),
     executionsAt: (id, ordinals) => read(() => readers.executionsAt(connection, keys, id, ordinals)),

@@ -129,6 +129,7 @@ function start(tx: Transaction, runNo: number, runId: string): void {
     tx.now,
     runNo,
   );
+  tx.mark('run_start', runNo, tx.schedule);
   tx.event({ run_no: runNo, run_id: runId, type: 'run_started' });
 }
 

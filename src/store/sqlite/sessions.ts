@@ -16,14 +16,14 @@ export function openSession(tx: Transaction, session: NewSession): void {
     pid,
     process_start,
     tx.now,
-    tx.now,
+    tx.schedule,
     role,
   );
 }
 
 /** Notes that a session is alive. */
 export function touchSession(tx: Transaction, sessionId: string): void {
-  tx.connection.run('update worker_session set last_seen_at = ? where session_id = ?', tx.now, sessionId);
+  tx.connection.run('update worker_session set last_seen_at = ? where session_id = ?', tx.schedule, sessionId);
 }
 
 /** Ends a session. */
@@ -35,19 +35,26 @@ export function closeSession(tx: Transaction, sessionId: string): void {
   );
 }
 
+/** The instant of something on the schedule, as a person is told. */
+type Shown = (at: number) => number;
+
 /** Sessions in the order of their ids, which is the order of their start. */
-export function sessions(connection: Connection, page: Page<string>): SessionRow[] {
-  return connection.all<SessionRow & Record<string, unknown>>(
-    `select ${COLUMNS} from worker_session where session_id > ? order by session_id limit ?`,
-    page.after ?? '',
-    page.limit,
-  );
+export function sessions(connection: Connection, page: Page<string>, shown: Shown): SessionRow[] {
+  return connection
+    .all<SessionRow & Record<string, unknown>>(
+      `select ${COLUMNS} from worker_session where session_id > ? order by session_id limit ?`,
+      page.after ?? '',
+      page.limit,
+    )
+    .map((row) => ({ ...row, last_seen_at: shown(row.last_seen_at) }));
 }
 
 /** Sessions that have not ended and were seen since the instant. */
-export function liveSessions(connection: Connection, sinceMs: number): SessionRow[] {
-  return connection.all<SessionRow & Record<string, unknown>>(
-    `select ${COLUMNS} from worker_session where ended_at is null and last_seen_at >= ? order by session_id`,
-    sinceMs,
-  );
+export function liveSessions(connection: Connection, sinceMs: number, shown: Shown): SessionRow[] {
+  return connection
+    .all<SessionRow & Record<string, unknown>>(
+      `select ${COLUMNS} from worker_session where ended_at is null order by session_id`,
+    )
+    .map((row) => ({ ...row, last_seen_at: shown(row.last_seen_at) }))
+    .filter((row) => row.last_seen_at >= sinceMs);
 }

@@ -19,7 +19,7 @@ export class StoreFile {
   /** The store at the path as it was just opened; `:memory:` has no files. */
   constructor(path: string) {
     this.#path = path;
-    const real = path === ':memory:' ? null : realpathSync(path);
+    const real = path === ':memory:' ? null : realPath(path);
     // The path itself may be a link, which somebody may point elsewhere; SQLite puts the others beside the file it leads to.
     this.#files = real === null ? [] : [path, `${real}-wal`, `${real}-shm`].flatMap((file) => look(file) ?? []);
   }
@@ -57,6 +57,14 @@ function lost(what: string, cause?: unknown): ProctorError {
     `${what}, so no verdict is told: its evidence is not kept. Put the store back, if it was moved, and \`proctor resume\` the run; else restore a backup or run again`,
     { cause },
   );
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw lost(`\`${path}\` was removed or renamed while it was opened`, error);
+  }
 }
 
 function look(path: string): File | null {

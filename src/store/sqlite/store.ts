@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { backup, type DatabaseSync } from 'node:sqlite';
-import type { Store } from '../../contract/store.ts';
+import type { ClockReport, Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
 import { bless, blessed, blessings } from './blessings.ts';
@@ -17,6 +17,7 @@ import { migrate, triggerProblems } from './migrate.ts';
 import * as readers from './readers.ts';
 import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
+import { Schedule } from './schedule.ts';
 import * as sessions from './sessions.ts';
 import { StoreFile } from './store-file.ts';
 import { toolStore } from './tool-store.ts';
@@ -36,6 +37,8 @@ export interface SqliteStore extends Store {
   readonly statistics: WriterStatistics;
   /** What is wrong with the triggers of this file, a sentence each. */
   triggerProblems(): string[];
+  /** How the wall clock stands to what was recorded. */
+  clockReport(): ClockReport;
 }
 
 const BUSY_LIMIT_MS = 30_000;
@@ -52,12 +55,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const connection = new Connection(db, options.alter);
   const keys = new Keys(connection);
   const file = new StoreFile(path);
+  const schedule = new Schedule(connection, clock);
   const writer = new Writer(connection, {
     clock,
+    schedule,
     location: path,
     busy_limit_ms: BUSY_LIMIT_MS,
     rolled_back: () => keys.forget(),
-    shared: sharedBy(connection, clock),
+    shared: sharedBy(connection, clock, schedule),
     committed: () => file.confirm(),
   });
   const confirmed = nowAndThen(() => file.confirm());
@@ -65,10 +70,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     confirmed();
     return await readPatiently(query, path, clock);
   };
+  const shown = (at: number) => schedule.shown(at);
   return {
     location: path,
     statistics: writer.statistics,
     triggerProblems: () => triggerProblems(db),
+    clockReport: () => schedule.report(),
 
     openSession: (session) => writer.write((tx) => sessions.openSession(tx, session)),
     touchSession: (id) => writer.write((tx) => sessions.touchSession(tx, id)),
@@ -77,7 +84,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     createRun: (run) => writer.write((tx) => createRun(tx, run)),
     materialize: (runId, from, rows) => writer.write((tx) => materialize(tx, keys, runId, from, rows)),
     claim: async (request) =>
-      (await read(() => claimable(connection, request, clock.now())))
+      (await read(() => claimable(connection, request, schedule.look().schedule)))
         ? await writer.write((tx) => claim(tx, keys, request), { patient: request.ahead > 0 })
         : [],
     heartbeat: (sessionId, leaseMs, fences) => writer.write((tx) => heartbeat(tx, keys, sessionId, leaseMs, fences)),
@@ -86,7 +93,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     fail: (retry) => writer.write((tx) => fail(tx, keys, retry), { ending: true }),
     release: (fence, spend) => writer.write((tx) => release(tx, keys, fence, spend)),
     suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
-    reap: (request) => writer.write((tx) => reap(tx, request)),
+    reap: (request) => writer.write((tx) => reap(tx, request, schedule.watched(request.lease_ms ?? 0))),
     requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
     stopRun: (runId, stop) => writer.write((tx) => stopRun(tx, keys, runId, stop)),
     sweepCancelled: (runId, limit) => writer.write((tx) => sweepCancelled(tx, keys, runId, limit)),
@@ -100,21 +107,22 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     correct: (correction) => writer.write((tx) => correct(tx, keys, correction)),
     claimDeliveries: async (limit, leaseMs) =>
-      (await read(() => deliveriesDue(connection, clock.now())))
+      (await read(() => deliveriesDue(connection, schedule.look().schedule)))
         ? await writer.write((tx) => claimDeliveries(tx, limit, leaseMs))
         : [],
     settleDelivery: (end) => writer.write((tx) => settleDelivery(tx, end)),
     replayDeliveries: (filter) => writer.write((tx) => replayDeliveries(tx, filter)),
-    deliveries: (filter, page) => read(() => deliveries(connection, filter, page)),
+    deliveries: (filter, page) => read(() => deliveries(connection, filter, page, shown)),
 
-    ...toolStore(connection, keys, writer, read, () => clock.now()),
-    ...runReaders(connection, keys, read),
+    ...toolStore(connection, keys, writer, read, () => schedule.look()),
+    ...runReaders(connection, keys, read, shown),
     runByKey: (key) => read(() => readers.runByKey(connection, key)),
     runs: (page) => read(() => readers.runs(connection, page)),
     activeRuns: () => read(() => readers.activeRuns(connection)),
-    holders: (id) => read(() => readers.holders(connection, keys, id)),
-    sessions: (page) => read(() => sessions.sessions(connection, page)),
-    liveSessions: (since) => read(() => sessions.liveSessions(connection, since)),
+    timeSinceStart: (id) => read(() => readers.timeSinceStart(connection, id, schedule.look().schedule)),
+    holders: (id) => read(() => readers.holders(connection, keys, id, shown)),
+    sessions: (page) => read(() => sessions.sessions(connection, page, shown)),
+    liveSessions: (since) => read(() => sessions.liveSessions(connection, since, shown)),
     invariants: () => read(() => atOneMoment(db, () => invariantViolations(connection))),
     backup: async (target) => {
       // From a connection of its own: the writer's has transactions open while the copy runs, which ends it.
@@ -206,7 +214,7 @@ function openOnce(path: string, clock: Clock): DatabaseSync {
 }
 
 /** True while another session is live: then a commit leaves the file free for a moment. Looked up four times a second. */
-function sharedBy(connection: Connection, clock: Clock): () => boolean {
+function sharedBy(connection: Connection, clock: Clock, schedule: Schedule): () => boolean {
   let known = false;
   let looked = Number.NEGATIVE_INFINITY;
   return () => {
@@ -215,7 +223,7 @@ function sharedBy(connection: Connection, clock: Clock): () => boolean {
     looked = now;
     const row = connection.get<{ n: number }>(
       'select count(*) as n from worker_session where ended_at is null and last_seen_at > ?',
-      clock.now() - SHARED_WITHIN_MS,
+      schedule.look().schedule - SHARED_WITHIN_MS,
     );
     known = (row?.n ?? 0) > 1;
     return known;

@@ -2,7 +2,7 @@ import type { DecideRequest, GatewayFacts, NewToolRun } from '../../contract/sto
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { reachedLimits } from './tool-limits.ts';
-import type { Numbered } from './tool-rows.ts';
+import { LAPSED, type Numbered } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
 /** What the decision of a call has to know, read in the transaction that decides. */
@@ -27,8 +27,9 @@ and switch_no = (select max(switch_no) from tool_switch m where m.scope = s.scop
   );
   const pending = connection.get<{ n: number }>(
     `select count(*) as n from approval a indexed by approval_open join tool_run t on t.tool_run_no = a.tool_run_no
-where a.status in ('pending', 'approved') and a.expires_at > ?1 and t.principal = ?2 and t.stream = ?3`,
+where a.status in ('pending', 'approved') and not ${LAPSED} and t.principal = ?3 and t.stream = ?4`,
     now,
+    tx.schedule,
     row.principal,
     row.stream,
   );

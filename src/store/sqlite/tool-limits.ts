@@ -11,7 +11,7 @@ export function reachedLimits(tx: Transaction, limits: readonly LimitCharge[], c
       const used = tx.connection.get<{ calls: number; cost: number }>(
         'select coalesce(sum(calls), 0) as calls, coalesce(sum(cost_micro_usd), 0) as cost from limit_use where limit_key = ? and slice >= ?',
         key,
-        window_ms === null ? 0 : oldestSlice(tx.now, window_ms),
+        window_ms === null ? 0 : oldestSlice(tx.schedule, window_ms),
       ) ?? { calls: 0, cost: 0 };
       return (
         (calls !== null && used.calls + 1 > calls) || (cost_micro_usd !== null && used.cost + cost > cost_micro_usd)
@@ -23,9 +23,13 @@ export function reachedLimits(tx: Transaction, limits: readonly LimitCharge[], c
 /** Counts a call that is dispatched, and forgets slices that no window reaches any more. */
 export function chargeLimits(tx: Transaction, limits: readonly LimitCharge[], cost: number): void {
   for (const { key, window_ms } of limits) {
-    const slice = sliceOf(tx.now, window_ms ?? ALL_TIME_MS);
+    const slice = sliceOf(tx.schedule, window_ms ?? ALL_TIME_MS);
     if (window_ms !== null)
-      tx.connection.run('delete from limit_use where limit_key = ? and slice < ?', key, oldestSlice(tx.now, window_ms));
+      tx.connection.run(
+        'delete from limit_use where limit_key = ? and slice < ?',
+        key,
+        oldestSlice(tx.schedule, window_ms),
+      );
     tx.connection.run(
       `insert into limit_use (limit_key, slice, calls, cost_micro_usd) values (?1, ?2, 1, ?3)
 on conflict (limit_key, slice) do update set calls = calls + 1, cost_micro_usd = cost_micro_usd + ?3`,
@@ -36,7 +40,7 @@ on conflict (limit_key, slice) do update set calls = calls + 1, cost_micro_usd =
   }
 }
 
-/** The instant at which the slice of now began: an instant, so that uses still count when policy makes a window longer or shorter. */
+/** Where on the schedule the slice of now began: a point in time, so that uses still count when policy makes a window longer or shorter. */
 function sliceOf(now: number, windowMs: number): number {
   return now - (now % sliceMs(windowMs));
 }

@@ -61,3 +61,13 @@ export function tell(tx: Transaction, run: ToolRunPlace, type: string, body: Rea
   const { stream, run_id, tool_run_no, tool_run_id } = run;
   tx.gatewayEvent({ stream, run_id, type, tool_run_no, tool_run_id, body: canonicalJson(body) });
 }
+
+/** An approval of the tables' `a` that is over: its instant has come, or as much time has passed as it was given, whichever is first. */
+export const LAPSED =
+  "(a.expires_at <= ?1 or exists (select 1 from schedule_mark m where m.what = 'approval_end' and m.row_no = a.tool_run_no and m.at <= ?2))";
+
+/** True when an approval may not be answered or used any more. */
+export function hasLapsed({ connection, now, schedule }: Transaction, approvalId: string): boolean {
+  const sql = `select 1 from approval a where a.approval_id = ?3 and ${LAPSED}`;
+  return connection.get(sql, now, schedule, approvalId) !== undefined;
+}

@@ -15,7 +15,7 @@ import { endApproval, refuse } from './tool-endings.ts';
 import { gatewayFacts, heldFence } from './tool-facts.ts';
 import { calledWith, insertToolRun, knownByKey, rejoined } from './tool-insert.ts';
 import { chargeLimits } from './tool-limits.ts';
-import { approvalOf, type Numbered, plainToolRun, tell, toolRunById, toolRunPlace } from './tool-rows.ts';
+import { approvalOf, hasLapsed, type Numbered, plainToolRun, tell, toolRunById, toolRunPlace } from './tool-rows.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Records a call and decides it, in one transaction: what is dispatched by it is committed before anything is done. */
@@ -59,7 +59,7 @@ export function consumeApproval(tx: Transaction, keys: Keys, toolRunId: string, 
   const approval = row === null ? null : approvalOf(tx.connection, row.tool_run_no);
   if (row === null || approval === null || row.status !== 'approval_required' || approval.status !== 'approved')
     return false;
-  if (approval.expires_at <= tx.now) {
+  if (hasLapsed(tx, approval.approval_id)) {
     endApproval(tx, row, approval.approval_id, 'expired', 'it expired before the call was made');
     refuse(tx, row, {
       effect: 'deny',
@@ -218,6 +218,7 @@ values (?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)`,
     tx.now,
     expires_at,
   );
+  tx.mark('approval_end', row.tool_run_no, tx.schedule + ask.expires_ms);
   const { call_digest } = row;
   const terms = { approvers, self_approval, edit, expires_at, reason };
   tell(tx, row, 'approval_requested', { approval_id, call_digest, policy_digest, ...terms });
@@ -236,7 +237,7 @@ function dispatch(
   // ended, all that it makes from now on would be reaped while it is being made.
   tx.connection.run(
     "update worker_session set ended_at = null, last_seen_at = ? where session_id = ? and ended_at is not null and role = 'gateway'",
-    tx.now,
+    tx.schedule,
     request.session_id,
   );
   const { timeout_ms = null, max_output_bytes = null } = decision.obligations ?? {};

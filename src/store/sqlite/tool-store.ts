@@ -3,10 +3,11 @@ import type { ToolStore } from '../../contract/store.ts';
 import { answerApproval, editToolRun, expireApprovals } from './approvals.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import type { Moment } from './schedule.ts';
 import * as definitions from './tool-definitions.ts';
 import { deliver } from './tool-endings.ts';
 import * as readers from './tool-readers.ts';
-import { approvalById, toolRunById } from './tool-rows.ts';
+import { approvalById, LAPSED, toolRunById } from './tool-rows.ts';
 import {
   beginToolRun,
   cancelToolRun,
@@ -26,7 +27,7 @@ export function toolStore(
   keys: Keys,
   writer: Writer,
   read: <T>(query: () => T) => Promise<T>,
-  now: () => number,
+  look: () => Moment,
 ): ToolStore {
   return {
     keepPolicy: async (digest, body) => {
@@ -47,7 +48,7 @@ export function toolStore(
         deliver(tx, row);
       }),
     expireApprovals: async (limit) =>
-      (await read(() => overdue(connection, now()))) ? await writer.write((tx) => expireApprovals(tx, limit)) : 0,
+      (await read(() => overdue(connection, look()))) ? await writer.write((tx) => expireApprovals(tx, limit)) : 0,
     reapToolRuns: async (dead, limit) =>
       (await read(() => leftBehind(connection, dead))) ? await writer.write((tx) => reapToolRuns(tx, dead, limit)) : [],
     requestToolCancel: (id, reason, by) => writer.write((tx) => requestToolCancel(tx, id, reason, by)),
@@ -70,11 +71,12 @@ export function toolStore(
 }
 
 /** A look whether something may have expired, so that idle gateways spend no transaction; the transaction's clock decides. */
-function overdue(connection: Connection, now: number): boolean {
+function overdue(connection: Connection, { now, schedule }: Moment): boolean {
   return (
     connection.get(
-      "select 1 from approval where status in ('pending', 'approved') and expires_at <= ? limit 1",
+      `select 1 from approval a where a.status in ('pending', 'approved') and ${LAPSED} limit 1`,
       now,
+      schedule,
     ) !== undefined
   );
 }

@@ -1,6 +1,7 @@
 import { eventHash } from '../../core/evidence.ts';
 import { gatewayEventHash } from '../../core/gateway.ts';
 import type { Connection } from './connection.ts';
+import type { Moment } from './schedule.ts';
 
 /** What one event says, before the transaction numbers and chains it. */
 export interface NewEvent {
@@ -32,15 +33,19 @@ interface Head {
  * are written once, at the end, however many events the transaction has.
  */
 export class Transaction {
+  /** The instant that is recorded. */
   readonly now: number;
+  /** What leases, retries and deliveries wait for: it goes on with real time whatever the wall clock does. */
+  readonly schedule: number;
   readonly connection: Connection;
   readonly #heads = new Map<number, Head>();
   readonly #gatewayHeads = new Map<number, Head>();
   readonly #stats = new Map<string, { run_no: number; kind: string; n: number }>();
 
-  constructor(connection: Connection, now: number) {
+  constructor(connection: Connection, { now, schedule }: Moment) {
     this.connection = connection;
     this.now = now;
+    this.schedule = schedule;
   }
 
   /** Appends an event to its run's chain; answers its hash. */
@@ -91,6 +96,11 @@ export class Transaction {
     );
     head.count = seq;
     head.hash = hash;
+  }
+
+  /** Notes a point on the schedule for a row that says the same by the wall clock. */
+  mark(what: 'run_start' | 'approval_end', rowNo: number, at: number): void {
+    this.connection.run('insert into schedule_mark (what, row_no, at) values (?, ?, ?)', what, rowNo, at);
   }
 
   /** The head of a run's event chain, with what this transaction added. */

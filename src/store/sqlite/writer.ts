@@ -1,6 +1,7 @@
 import { ProctorError } from '../../contract/problem.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Connection, SQLITE_BUSY, sqliteCode, storeError } from './connection.ts';
+import type { Schedule } from './schedule.ts';
 import { Transaction } from './transaction.ts';
 
 interface Job {
@@ -24,6 +25,7 @@ export interface WriteOptions {
 /** What a writer needs besides its connection. */
 export interface WriterOptions {
   readonly clock: Clock;
+  readonly schedule: Schedule;
   readonly location: string;
   /** Give up waiting for the lock after this long. */
   readonly busy_limit_ms: number;
@@ -141,7 +143,7 @@ export class Writer {
     const started = performance.now();
     const results: unknown[] = [];
     try {
-      const tx = new Transaction(this.#connection, this.#now());
+      const tx = new Transaction(this.#connection, this.#options.schedule.advance());
       for (const job of jobs) {
         results.push(job.run(tx));
         if (performance.now() - started > MOST_MS) break;
@@ -193,14 +195,6 @@ export class Writer {
         await this.#options.clock.sleep(pause * (0.5 + Math.random()));
       }
     }
-  }
-
-  /** The transaction's instant: the wall clock, but never before the last one that this file saw. */
-  #now(): number {
-    const last = this.#connection.get<{ value: number }>("select value from meta where key = 'last_now'")?.value ?? 0;
-    const now = Math.max(this.#options.clock.now(), last);
-    if (now > last) this.#connection.run("update meta set value = ? where key = 'last_now'", now);
-    return now;
   }
 
   #rollback(): void {

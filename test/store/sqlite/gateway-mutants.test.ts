@@ -22,13 +22,13 @@ const MUTANTS: readonly { readonly name: string; readonly find: string; readonly
   },
   {
     name: 'an approval expires a moment late',
-    find: 'and a.expires_at <= ? limit ?',
-    replace: 'and a.expires_at < ? limit ?',
+    find: "in ('pending', 'approved') and (a.expires_at <= ?1 or exists",
+    replace: "in ('pending', 'approved') and (a.expires_at < ?1 or 0 and exists",
   },
   {
     name: 'only pending approvals expire',
-    find: "where a.status in ('pending', 'approved') and a.expires_at <=",
-    replace: "where a.status = 'pending' and a.expires_at <=",
+    find: "where a.status in ('pending', 'approved') and (a.expires_at <=",
+    replace: "where a.status = 'pending' and (a.expires_at <=",
   },
   {
     name: 'a pin cancels only what was not answered',

@@ -258,6 +258,23 @@ create table run_stat (
   primary key (run_no, kind)
 ) strict, without rowid;
 
+create table schedule (
+  one integer primary key check (one = 1),
+  at integer not null,
+  wall integer not null,
+  boot_id text not null,
+  uptime_ms integer not null,
+  jumped_at integer,
+  jumped_ms integer
+) strict;
+
+create table schedule_mark (
+  what text not null check (what in ('run_start', 'approval_end')),
+  row_no integer not null,
+  at integer not null,
+  primary key (what, row_no)
+) strict, without rowid;
+
 create table snapshot (
   digest text primary key not null check (length(digest) = 64),
   body text not null check (json_valid(body))

@@ -107,8 +107,8 @@ it('remembers no key of a row that was rolled back: another process may have tak
   expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
   expect(thief).not.toBeNull();
   expect((await other.runs({ after: null, limit: 9 })).map((run) => [run.run_id, run.materialized])).toEqual([
-    ['run_other', 0],
     ['run_mine', 3],
+    ['run_other', 0],
   ]);
 });
 

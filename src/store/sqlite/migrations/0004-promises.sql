@@ -17,3 +17,25 @@ create table result (
 create index result_not_passed on result (run_no, ordinal) where passed = 0;
 insert into result select * from result_kept order by run_no, ordinal;
 drop table result_kept;
+
+-- Time. Where the schedule stands, beside the clocks by which it was read: the wall clock, the machine's boot and its uptime. The schedule begins
+-- at the last recorded instant, so what waits in an older store goes on waiting for the same. What is on it: `lease_until`, `available_at`,
+-- `next_at`, `last_seen_at`, `slice` and the marks below. No row until the first transaction.
+create table schedule (
+  one integer primary key check (one = 1),
+  at integer not null,
+  wall integer not null,
+  boot_id text not null,
+  uptime_ms integer not null,
+  jumped_at integer,
+  jumped_ms integer
+) strict;
+
+-- Points on the schedule that belong to a row which says the same by the wall clock: when a run started, for its time limit; when an approval is
+-- over at the latest, so that a clock that was set back gives it no longer life.
+create table schedule_mark (
+  what text not null check (what in ('run_start', 'approval_end')),
+  row_no integer not null,
+  at integer not null,
+  primary key (what, row_no)
+) strict, without rowid;
