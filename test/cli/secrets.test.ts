@@ -166,6 +166,11 @@ export const flaky = ({ case: { input } }) => { if (input === 'two') throw new E
     expect(leaks(Buffer.from(lines.join('\n')))).toEqual([]);
     const verified = JSON.parse((await proctor(at, ['verify', 'last', '--json'])).stdout) as object;
     expect(verified).toMatchObject({ ok: true, not_recomputable: 2 });
+    const because = ['--status', 'failed', '--reason', `no, ${SECRETS['PIN']} is wrong`];
+    const corrected = await proctor(at, ['correct', 'last', 'one', '--evaluator', '0', ...because], environment);
+    expect(corrected.code).toBe(0);
+    for (const { name, bytes } of await allBytes(path.join(at, '.proctor')))
+      expect([name, leaks(bytes)]).toEqual([name, []]);
     const again = await proctor(at, ['regrade', 'last', '--json'], environment);
     expect(again.stderr).toContain('not_recomputable: 2 of them held a secret');
     expect(JSON.parse(again.stdout)).toMatchObject({ faults: { grader: 2 } });

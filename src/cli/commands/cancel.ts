@@ -2,6 +2,7 @@ import { ProctorError } from '../../contract/problem.ts';
 import { describeRun } from '../../engine/describe.ts';
 import { findRun } from '../../engine/run.ts';
 import type { Command } from '../context.ts';
+import { said } from '../said.ts';
 
 const SWEEP = 1_000;
 
@@ -9,7 +10,7 @@ const SWEEP = 1_000;
 export const cancel: Command<{ readonly run: string; readonly reason: string }> = async (context, options) => {
   await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
-  if (!(await app.store.requestCancel(run.run_id, options.reason))) {
+  if (!(await app.store.requestCancel(run.run_id, await said(app, run, options.reason)))) {
     throw new ProctorError('illegal_transition', `run ${run.run_id} is ${run.status} and cannot be cancelled any more`);
   }
   while ((await app.store.sweepCancelled(run.run_id, SWEEP)) > 0);

@@ -6,6 +6,7 @@ import { viewRun } from '../../engine/run-view.ts';
 import { instant } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
 import { printable } from '../output.ts';
+import { said } from '../said.ts';
 
 interface CorrectOptions {
   readonly run: string;
@@ -35,7 +36,7 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
       evaluator: options.evaluator ?? null,
       status,
       score: options.score ?? null,
-      reason: options.reason,
+      reason: await said(app, run, options.reason),
     },
     app.principal,
   );
