@@ -100,8 +100,10 @@ export class Automaton {
   /** Where no edge leads on, the state of the longest end that is also a beginning does: breadth first, so that it is known already. */
   #complete(): void {
     const fallback = new Int32Array(this.#length.length);
-    const queue = [ROOT];
-    for (const state of queue) {
+    const queue = new Int32Array(this.#length.length);
+    let planned = 1; // the root
+    for (let done = 0; done < planned; done += 1) {
+      const state = queue[done] as number;
       for (let letter = 0; letter < this.#classes; letter += 1) {
         const edge = state * this.#classes + letter;
         const to = this.#next[edge] as number;
@@ -116,7 +118,8 @@ export class Automaton {
           this.#length[to] = this.#length[elsewhere] as number;
           this.#owner[to] = this.#owner[elsewhere] as number;
         }
-        queue.push(to);
+        queue[planned] = to;
+        planned += 1;
       }
     }
   }
