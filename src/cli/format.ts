@@ -34,6 +34,49 @@ export function cut(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }
 
+/** The text in lines of at most `width` columns: broken at spaces where there are some, the indentation of a line kept. */
+export function wrapped(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => wrappedLine(line, width));
+}
+
+function wrappedLine(line: string, width: number): string[] {
+  const indent = /^ */.exec(line)?.[0].slice(0, Math.floor(width / 2)) ?? '';
+  const found: string[] = [];
+  for (let from = 0; from < line.length || found.length === 0; ) {
+    const before = found.length === 0 ? '' : indent;
+    const fits = from + charactersWithin(line.slice(from, from + 16 * width), width - before.length);
+    const space = fits < line.length ? line.lastIndexOf(' ', fits) : -1;
+    const end = space > from + width / 3 ? space : fits;
+    found.push(`${before}${line.slice(from, end).trimEnd()}`);
+    for (from = end; end < line.length && line[from] === ' '; ) from += 1;
+  }
+  return found;
+}
+
+/** How many code units from the start take at most `width` columns; at least one character where there is one. */
+function charactersWithin(text: string, width: number): number {
+  let columns = 0;
+  let units = 0;
+  for (const { segment } of SEGMENTS.segment(text)) {
+    columns += columnsOf(segment);
+    if (columns > width && units > 0) break;
+    units += segment.length;
+  }
+  return units;
+}
+
+const SEGMENTS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff00-\uff60]/u;
+
+/** How many columns of a terminal a text takes. */
+export function columnsOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let columns = 0;
+  for (const { segment } of SEGMENTS.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
+  return columns;
+}
+
 /** Rows as columns, padded to the widest cell, the last one left as it is. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => visibleLength(row[column] ?? '')))) ?? [];

@@ -159,7 +159,9 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     command('show <run>', 'one run: verdict, scores, failing cases')
       .option('--executions', 'every execution, a line each')
       .option('--failed', 'with --executions: only those that did not pass')
-      .option('--case <id>', 'one case with its output, attempts and evaluator results')
+      .option('--case <id>', 'one case whole: input, output, findings, tool runs, usage and every attempt')
+      .option('--repeat <n>', 'with --case: only this repeat', positive)
+      .option('--full', 'with --case: long parts uncut')
       .option('--verdict', 'the verdict as it was decided: canonical JSON, the same bytes for the same verdict')
       .option('--gate', 'exit by the gate')
       .option('--revision <n>', 'by this revision of the verdict instead of the last; 0 is the run’s own', whole),

@@ -3,7 +3,7 @@ import type { ExecutionDocument, RunDocument } from '../contract/documents.ts';
 import { revisionNote } from '../core/revision-note.ts';
 import type { BaselineResult } from '../core/verdict.ts';
 import { whyNotPassed } from '../core/why-not-passed.ts';
-import { describeExecutions } from '../engine/describe.ts';
+import { describeExecutions } from '../engine/describe-executions.ts';
 import type { RunView } from '../engine/run-view.ts';
 import { counted, cut, duration, number, percent, table, usd } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { EVALUATOR_STATUSES, SEVERITIES } from './evaluator.ts';
-import { evaluatorReferenceSchema } from './profile.ts';
-import { EXECUTION_STATUSES, FAULTS, GATE_STATUSES, RUN_STATUSES } from './state.ts';
+import { FAULTS, GATE_STATUSES, RUN_STATUSES } from './state.ts';
+
+export { type ExecutionDocument, executionDocumentSchema } from './execution-document.ts';
 
 const count = z.number().int().nonnegative();
 const instant = z.string().nullable();
@@ -98,67 +98,3 @@ export const runDocumentSchema = z
   })
   .meta({ id: 'run_document', description: 'One run: what run --json and show RUN --json print' });
 export type RunDocument = z.output<typeof runDocumentSchema>;
-
-/** One line about one execution: what `show RUN --executions --json` prints. */
-export const executionDocumentSchema = z
-  .object({
-    run_id: z.string(),
-    execution_id: z.string(),
-    case_id: z.string(),
-    repeat: z.number().int(),
-    /** The revision of the verdict that grades and aggregate are told by; 0 is the run's own. */
-    revision: count,
-    status: z.enum(EXECUTION_STATUSES),
-    fault: z.enum(FAULTS).nullable(),
-    /** Code of the failure that ended the execution, or null. */
-    reason: z.string().nullable(),
-    aggregate: z
-      .object({
-        passed: z.boolean(),
-        score: z.number(),
-        dimensions: z.record(z.string(), z.number()),
-        blocking_failures: z.array(z.string()),
-      })
-      .nullable(),
-    attempts: count,
-    /** How long the agent took for the answer that was graded; null without one. */
-    latency_ms: count.nullable(),
-    evaluator_results: z.array(
-      z.object({
-        index: count,
-        ...evaluatorReferenceSchema.pick({ ref: true, dimension: true, blocking: true, weight: true }).shape,
-        status: z.enum(EVALUATOR_STATUSES),
-        severity: z.enum(SEVERITIES),
-        score: z.number().nullable(),
-        reason: z.string().nullable(),
-        evidence: z.json(),
-      }),
-    ),
-    /** What the evaluators found where people corrected it; the members above are by the corrections. Null while there are none. */
-    corrected: z
-      .object({
-        corrected_by: z.string(),
-        own: z.object({
-          passed: z.boolean(),
-          score: z.number(),
-          results: z.array(
-            z.object({
-              index: count,
-              status: z.enum(EVALUATOR_STATUSES),
-              score: z.number().nullable(),
-              reason: z.string().nullable(),
-            }),
-          ),
-        }),
-      })
-      .nullable(),
-    output: z.json(),
-    failure: z.json(),
-    /** The gate was decided before it in the plan's order: kept as evidence, not counted by the verdict. */
-    beyond_stop: z.boolean(),
-  })
-  .meta({
-    id: 'execution_document',
-    description: 'One execution: what show RUN --executions --json prints, a line each',
-  });
-export type ExecutionDocument = z.output<typeof executionDocumentSchema>;

@@ -76,6 +76,9 @@ export interface ClockReport {
   readonly jump: { readonly at: number; readonly by_ms: number } | null;
 }
 
+/** Whose a session is. */
+export type SessionWorker = Pick<NewSession, 'session_id' | 'worker' | 'host' | 'pid'>;
+
 /** A worker session as it is stored. */
 export interface SessionRow extends NewSession {
   readonly role: 'worker' | 'gateway';

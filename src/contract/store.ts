@@ -39,6 +39,7 @@ import type {
   RowCounts,
   RunRow,
   SessionRow,
+  SessionWorker,
 } from './store-rows.ts';
 
 import type { ApprovalRow, GatewayEventRow, ToolRunRow, ToolStore } from './tool-store.ts';
@@ -76,6 +77,10 @@ export interface RunReaders {
   /** The run's tool calls, in the order of their ids. */
   toolRunsIn(runId: string, page: Page<string>): Promise<ToolRunRow[]>;
   approvalsIn(runId: string, page: Page<string>): Promise<ApprovalRow[]>;
+  /** The tool calls of executions, in the order of their ids. */
+  toolRunsAt(runId: string, ordinals: readonly number[]): Promise<ToolRunRow[]>;
+  /** Who held the sessions; in a bundle the names are empty. */
+  workers(sessionIds: readonly string[]): Promise<SessionWorker[]>;
   gatewayEventsIn(runId: string, page: Page<number>): Promise<GatewayEventRow[]>;
   /** In order. */
   corrections(runId: string): Promise<CorrectionRow[]>;

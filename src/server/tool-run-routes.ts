@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { ProctorError } from '../contract/problem.ts';
-import { gatewayEventDocument, toolRunDocument } from '../gateway/describe.ts';
+import { toolRunDocument } from '../core/tool-run-document.ts';
+import { gatewayEventDocument } from '../gateway/describe.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { shownOutput } from '../gateway/output.ts';
 import type { Caller } from '../gateway/ports.ts';

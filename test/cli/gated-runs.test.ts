@@ -112,6 +112,23 @@ describe('a run whose agent has gated tools', () => {
     );
     const { code, stderr } = await proctor(project.path, ['run', 'profile.yaml', '--quiet']);
     expect([code, stderr]).toEqual([0, '']);
+    const shown = await project.json<ExecutionDocument>(['show', 'last', '--case', 'calls']);
+    expect(
+      shown.documents[0]?.tool_runs.map(({ tool, status, decision, output }) => [
+        tool,
+        status,
+        decision,
+        output?.structured,
+      ]),
+    ).toEqual([
+      ['box.read', 'ok', 'allow', { read: 'a' }],
+      ['box.write', 'ok', 'ask', null],
+      ['box.write', 'denied', 'ask', undefined],
+      ['box.none', 'denied', 'deny', undefined],
+    ]);
+    expect((await proctor(project.path, ['show', 'last', '--case', 'calls'])).stdout).toMatch(
+      /box\.write {2}denied, ask.* trn_/,
+    );
     expect(envelopeOf(project, 'calls').tool_calls).toEqual([
       { arguments: { text: 'a' }, name: 'box.read', result: { read: 'a' }, source: 'gated', status: 'ok' },
       { arguments: { text: 'please' }, name: 'box.write', result: 'written please', source: 'gated', status: 'ok' },

@@ -135,7 +135,7 @@ test('an answer that cannot be read is the grader’s fault and never a zero; an
     faults: { grader: 1, agent: 0 },
     gate_status: 'inconclusive',
   });
-  expect(executions[2]).toMatchObject({ status: 'failed', fault: 'grader', attempts: 2, aggregate: null });
+  expect(executions[2]).toMatchObject({ status: 'failed', fault: 'grader', attempts: [{}, {}], aggregate: null });
   expect(executions[2]?.evaluator_results[0]?.reason).toContain('not JSON');
   expect(executions[1]?.aggregate?.passed).toBe(false);
 });

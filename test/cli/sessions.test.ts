@@ -56,7 +56,8 @@ test('a case of turns is one session: each turn is asked with what was said befo
   const failed = JSON.parse(
     (await proctor(at, ['show', 'last', '--case', 'wrong', '--json'])).stdout,
   ) as ExecutionDocument;
-  expect(failed.output).toBe('red');
+  expect(failed).toMatchObject({ output: { text: 'red' }, turns: expect.any(Array) });
+  expect(failed.turns?.length).toBeGreaterThan(1);
   const [match] = failed.evaluator_results;
   expect(match).toMatchObject({ status: 'failed', score: 0.5 });
   expect(match?.reason).toMatch(/^turn 3: /);

@@ -264,7 +264,7 @@ async function examine(folder: TemporaryFolder): Promise<{ run: Ended; execution
 }
 
 function outcome({ case_id, status, fault, reason, attempts, aggregate }: ExecutionDocument) {
-  return { case_id, status, fault, reason, attempts, passed: aggregate?.passed ?? null };
+  return { case_id, status, fault, reason, attempts: attempts.length, passed: aggregate?.passed ?? null };
 }
 
 function expected(conducts: Record<string, Conduct>, attempts: number) {

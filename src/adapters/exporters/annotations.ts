@@ -2,6 +2,7 @@ import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
 import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
+import { unhidden } from './html-escape.ts';
 
 const MOST_SHOWN = 9; // GitHub shows ten annotations of a kind a step: the gate and nine cases
 
@@ -35,7 +36,7 @@ function title({ case_id, repeat }: ExecutionDocument): string {
 /** A workflow command; what could end it or begin another is escaped as the runner reads it back. */
 function command(level: string, title: string, message: string): string {
   const escaped = (text: string) =>
-    text.slice(0, 4_000).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+    unhidden(text).slice(0, 4_000).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => escaped(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   return `::${level} title=${property(title)}::${escaped(message)}\n`;
 }

@@ -1,9 +1,36 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { worstSeverity } from '../../core/execution-sections.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 
 const FIRST = ['case_id', 'repeat', 'status', 'fault', 'passed', 'score'] as const;
-const LAST = ['attempts', 'latency_ms', 'reason', 'output', 'revision'] as const;
+const LAST = [
+  ...[
+    'attempts',
+    'latency_ms',
+    'severity',
+    'reason',
+    'input',
+    'context',
+    'expected',
+    'output',
+    'structured',
+    'tool_calls',
+  ],
+  ...[
+    'tool_runs',
+    'turns',
+    'trace',
+    'input_tokens',
+    'output_tokens',
+    'cost_micro_usd',
+    'findings',
+    'attempt_details',
+    'failure',
+  ],
+  'revision',
+] as const;
+const MOST_CHARACTERS = 32_000; // a spreadsheet takes 32,767 in a cell
 
 /**
  * One row an execution (RFC 4180, CRLF), a column a dimension. A text that a spreadsheet would take for a formula gets an apostrophe in
@@ -21,7 +48,7 @@ export const csv: Exporter = {
 };
 
 function cells(execution: ExecutionDocument, dimensions: readonly string[]): (string | number | boolean | null)[] {
-  const { aggregate, output } = execution;
+  const { aggregate, output, usage, failure, case: item } = execution;
   const passed = aggregate?.passed === true;
   return [
     execution.case_id,
@@ -31,12 +58,33 @@ function cells(execution: ExecutionDocument, dimensions: readonly string[]): (st
     passed,
     aggregate?.score ?? null,
     ...dimensions.map((name) => aggregate?.dimensions[name] ?? null),
-    execution.attempts,
+    execution.attempts.length,
     execution.latency_ms,
+    worstSeverity(execution),
     passed ? null : whyNotPassed(execution),
-    typeof output === 'string' || output === null ? output : JSON.stringify(output),
+    text(item.input),
+    text(item.context),
+    text(item.expected),
+    output?.text ?? null,
+    text(output?.structured),
+    text(execution.tool_calls),
+    text(execution.tool_runs),
+    text(execution.turns),
+    text(execution.trace),
+    usage?.input_tokens ?? null,
+    usage?.output_tokens ?? null,
+    usage?.cost_micro_usd ?? null,
+    text(execution.evaluator_results),
+    text(execution.attempts),
+    text(failure),
     execution.revision,
   ];
+}
+
+/** A value as a cell has it: a text as it is, nothing for nothing, anything else as JSON. */
+function text(value: unknown): string | null {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function row(values: readonly (string | number | boolean | null)[]): string {
@@ -47,6 +95,10 @@ function cell(value: string | number | boolean | null): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   // Quoted always: where `;` separates, an unquoted text would fall apart into cells of its own.
-  const text = /^[=+\-@\t\r＝＋－＠]/.test(value) ? `'${value}` : value;
-  return `"${text.replaceAll('"', '""')}"`;
+  const given = /^[=+\-@\t\r＝＋－＠]/.test(value) ? `'${value}` : value;
+  const kept =
+    given.length > MOST_CHARACTERS
+      ? `${given.slice(0, MOST_CHARACTERS)} … (${value.length} characters; the jsonl export has them)`
+      : given;
+  return `"${kept.replaceAll('"', '""')}"`;
 }

@@ -1,14 +1,19 @@
-/** Text for HTML, in elements and quoted attributes; control characters and bidirectional overrides are shown as U+FFFD. */
+/**
+ * Text without what would hide or reorder it (control characters but tab and line ends, bidirectional controls, characters of no width but
+ * joiners, which scripts and emoji need): each is shown as U+FFFD. XML has no form for some of them.
+ */
+export function unhidden(text: string): string {
+  return text.toWellFormed().replace(HIDING, '\ufffd');
+}
+
+const HIDING = /(?![\t\n\r])\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/gu;
+
+/** Text for HTML, in elements and quoted attributes; what would hide or reorder it is shown as U+FFFD. */
 export function escapeHtml(text: string): string {
-  return (
-    text
-      .toWellFormed()
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no form in HTML and would hide what was said
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-      .replaceAll('"', '&quot;')
-      .replaceAll("'", '&#39;')
-  );
+  return unhidden(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }

@@ -9,6 +9,7 @@ import { baselineSection, factsSection, gateSection, headSection, histogramSecti
 const BINS = 20;
 const MOST_FAILING = 400;
 const MOST_LISTED = 50_000;
+const MOST_LISTED_CHARACTERS = 1_000_000;
 
 /**
  * One self-contained page: verdict, gate with intervals, score histogram, the cases that did not pass with reasons and evidence, and
@@ -39,13 +40,22 @@ interface Found {
   readonly bins: number[];
   readonly failing: Failing[];
   readonly rows: ListRow[];
+  listed: number;
   unscored: number;
   not_passed: number;
   total: number;
 }
 
 async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Found> {
-  const found: Found = { bins: Array(BINS).fill(0), failing: [], rows: [], unscored: 0, not_passed: 0, total: 0 };
+  const found: Found = {
+    bins: Array(BINS).fill(0),
+    failing: [],
+    rows: [],
+    listed: 0,
+    unscored: 0,
+    not_passed: 0,
+    total: 0,
+  };
   for await (const execution of executions) {
     found.total += 1;
     const { aggregate, case_id, repeat } = execution;
@@ -56,7 +66,8 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
       found.not_passed += 1;
       if (found.failing.length < MOST_FAILING) found.failing.push(failingOf(execution));
     }
-    if (found.rows.length < MOST_LISTED)
+    found.listed += case_id.length + 24; // what a row takes in the page, about
+    if (found.rows.length < MOST_LISTED && found.listed < MOST_LISTED_CHARACTERS)
       found.rows.push([case_id, repeat, markOf(execution), score === null ? null : Math.round(score * 1e4) / 1e4]);
   }
   return found;

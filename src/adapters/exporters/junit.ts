@@ -1,7 +1,9 @@
 import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { executionText, worstSeverity } from '../../core/execution-sections.ts';
 import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
+import { unhidden } from './html-escape.ts';
 
 /**
  * JUnit XML in the shape that CI systems read: a suite with the gate as its one test, and a suite with a test an execution. Not passed
@@ -31,6 +33,8 @@ export const junit: Exporter = {
     yield '  </testsuite>\n</testsuites>\n';
   },
 };
+
+const MOST_CHARACTERS = 16_000; // of a case that did not pass
 
 interface Outcome {
   readonly kind: 'passed' | 'failure' | 'error';
@@ -88,10 +92,7 @@ function testcase(run: RunDocument, execution: ExecutionDocument): string {
   const message = whyNotPassed(execution);
   if (kind === 'skipped') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
   const type = fault ?? 'not_passed';
-  const findings = execution.evaluator_results
-    .filter((result) => result.status !== 'passed')
-    .map((result) => `${result.ref} (${result.dimension}) ${result.status}: ${result.reason ?? ''}`);
-  const body = [...findings, `execution ${execution.execution_id}`].join('\n');
+  const body = `execution ${execution.execution_id}, severity ${worstSeverity(execution)}\n${executionText(execution, MOST_CHARACTERS)}`;
   return `${head}><${kind}${attributes({ message, type })}>${escapeXml(body)}</${kind}></testcase>\n`;
 }
 
@@ -111,15 +112,7 @@ function attributes(values: Readonly<Record<string, string | number | null>>): s
     .join('');
 }
 
-/** Text for XML 1.0: marked-up characters escaped, characters that XML cannot carry shown as U+FFFD. */
+/** Text for XML 1.0: marked-up characters escaped; what XML cannot carry, and what would hide or reorder the text, shown as U+FFFD. */
 function escapeXml(text: string): string {
-  return (
-    text
-      .toWellFormed()
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no form for these
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-  );
+  return unhidden(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,5 +1,5 @@
 import { ProctorError } from '../../contract/problem.ts';
-import { toolRunDocument } from '../../gateway/describe.ts';
+import { toolRunDocument } from '../../core/tool-run-document.ts';
 import type { ApprovalView } from '../../gateway/gateway.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import { parseStrictJson } from '../../lib/strict-json.ts';

@@ -1,12 +1,10 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import { whyNotPassed } from '../../core/why-not-passed.ts';
-import { describeExecutions, type ExecutionFilter } from '../../engine/describe.ts';
+import { describeExecutions, type ExecutionFilter } from '../../engine/describe-executions.ts';
 import { findRun } from '../../engine/run.ts';
 import { type RunView, viewRun } from '../../engine/run-view.ts';
 import type { Command, CommandContext } from '../context.ts';
-import { cut } from '../format.ts';
-import { type Output, printable } from '../output.ts';
+import { executionLine, executionReport } from '../execution-text.ts';
 import { exitCodeOf, printView } from '../work.ts';
 
 interface ShowOptions {
@@ -14,6 +12,8 @@ interface ShowOptions {
   readonly executions?: boolean;
   readonly failed?: boolean;
   readonly case?: string;
+  readonly repeat?: number;
+  readonly full?: boolean;
   readonly verdict?: boolean;
   readonly gate?: boolean;
   readonly revision?: number;
@@ -22,6 +22,8 @@ interface ShowOptions {
 /** `proctor show RUN`: the run's document, or its executions a line each, or one case whole. */
 export const show: Command<ShowOptions> = async (context, options) => {
   await using app = await context.openApp({ existing: true });
+  if (options.case === undefined && (options.repeat !== undefined || options.full))
+    throw new ProctorError('usage', '`--repeat` and `--full` belong to `--case ID`');
   const view = await viewRun(app.store, await findRun(app.store, options.run), options.revision ?? null);
   if (options.case !== undefined || options.executions)
     await showExecutions(context, describeExecutions(app, view, filterOf(options)), options);
@@ -38,7 +40,7 @@ function showVerdict({ output }: CommandContext, { run, verdict, verdict_json }:
 }
 
 function filterOf(options: ShowOptions): ExecutionFilter {
-  if (options.case !== undefined) return { type: 'case', case_id: options.case };
+  if (options.case !== undefined) return { type: 'case', case_id: options.case, repeat: options.repeat ?? null };
   return { type: options.failed ? 'not_passed' : 'all' };
 }
 
@@ -50,50 +52,16 @@ async function showExecutions(
   let found = 0;
   for await (const execution of executions) {
     found += 1;
-    output.line(execution, options.case === undefined ? oneLine(execution, output) : whole(execution, output));
+    output.line(
+      execution,
+      options.case === undefined
+        ? executionLine(execution, output)
+        : executionReport(execution, output, options.full === true),
+    );
   }
   if (found === 0 && options.case !== undefined)
-    throw new ProctorError('not_found', `the run has no case \`${options.case}\``);
-}
-
-function oneLine(execution: ExecutionDocument, output: Output): string {
-  const passed = execution.aggregate?.passed === true;
-  const mark = passed ? output.style('green', '✓') : output.style('red', '✗');
-  const score = execution.aggregate === null ? '-' : execution.aggregate.score.toFixed(3);
-  const attempts = execution.attempts > 1 ? output.style('dim', ` (${execution.attempts} attempts)`) : '';
-  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${attempts}${passed ? '' : `  ${cut(printable(whyNotPassed(execution)), 160)}`}`;
-}
-
-function whole(execution: ExecutionDocument, output: Output): string {
-  const results = execution.evaluator_results.map((result) => {
-    const mark =
-      result.status === 'passed'
-        ? output.style('green', '✓')
-        : output.style('red', result.status === 'skipped' ? '-' : '✗');
-    return `  ${mark} ${result.ref} ${output.style('dim', `${result.dimension}${result.blocking ? ', blocking' : ''}`)}  ${result.score ?? ''} ${printable(result.reason ?? result.status)}`;
-  });
-  if (execution.corrected !== null)
-    for (const { index, status, reason } of execution.corrected.own.results)
-      results.push(
-        `  ${output.style('yellow', '✎')} corrected by ${printable(execution.corrected.corrected_by)}; evaluator ${index} itself: ${status} ${printable(reason ?? '')}`,
-      );
-  const answer =
-    execution.output === null
-      ? null
-      : typeof execution.output === 'string'
-        ? execution.output
-        : JSON.stringify(execution.output, null, 2);
-  const output_ =
-    answer === null
-      ? []
-      : [
-          output.style('dim', '  output'),
-          ...answer
-            .split('\n')
-            .slice(0, 60)
-            .map((line) => `    ${printable(line)}`),
-        ];
-  return [oneLine(execution, output), `  ${output.style('dim', execution.execution_id)}`, ...results, ...output_].join(
-    '\n',
-  );
+    throw new ProctorError(
+      'not_found',
+      `the run has no case \`${options.case}\`${options.repeat === undefined ? '' : ` with repeat ${options.repeat}`}`,
+    );
 }

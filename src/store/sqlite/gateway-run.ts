@@ -24,6 +24,22 @@ export function toolRunsIn(connection: Connection, keys: Keys, runId: string, pa
     .map(plainToolRun);
 }
 
+/** The calls of executions in the order of their ids. */
+export function toolRunsAt(
+  connection: Connection,
+  keys: Keys,
+  runId: string,
+  ordinals: readonly number[],
+): ToolRunRow[] {
+  return connection
+    .all<Numbered & Record<string, unknown>>(
+      `select ${TOOL_RUN} where t.stream = ? and t.ordinal in (select value from json_each(?)) order by t.tool_run_id`,
+      keys.run(runId),
+      JSON.stringify(ordinals),
+    )
+    .map(plainToolRun);
+}
+
 /** The approvals of a run's calls in the order of their ids. */
 export function approvalsIn(connection: Connection, keys: Keys, runId: string, page: Page<string>): ApprovalRow[] {
   return connection.all<ApprovalRow & Record<string, unknown>>(

@@ -5,6 +5,7 @@ import { corrections } from './corrections.ts';
 import * as gateway from './gateway-run.ts';
 import type { Keys } from './keys.ts';
 import * as readers from './readers.ts';
+import { workers } from './sessions.ts';
 
 /** The readers of runs over one connection; `read` is how a query is made and what its errors become, `shown` how a point of the schedule is told. */
 export function runReaders(
@@ -31,6 +32,8 @@ export function runReaders(
     gatewayHead: (id) => read(() => gateway.gatewayHead(connection, keys.run(id))),
     toolRunsIn: (id, page) => read(() => gateway.toolRunsIn(connection, keys, id, page)),
     approvalsIn: (id, page) => read(() => gateway.approvalsIn(connection, keys, id, page)),
+    toolRunsAt: (id, ordinals) => read(() => gateway.toolRunsAt(connection, keys, id, ordinals)),
+    workers: (ids) => read(() => workers(connection, ids)),
     gatewayEventsIn: (id, page) => read(() => gateway.gatewayEventsIn(connection, keys, id, page)),
     outbox: (id) => read(() => readers.outbox(connection, keys, id)),
   };

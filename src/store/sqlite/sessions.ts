@@ -1,4 +1,4 @@
-import type { NewSession, Page, SessionRow } from '../../contract/store.ts';
+import type { NewSession, Page, SessionRow, SessionWorker } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -57,4 +57,12 @@ export function liveSessions(connection: Connection, sinceMs: number, shown: Sho
     )
     .map((row) => ({ ...row, last_seen_at: shown(row.last_seen_at) }))
     .filter((row) => row.last_seen_at >= sinceMs);
+}
+
+/** Who held the sessions. */
+export function workers(connection: Connection, sessionIds: readonly string[]): SessionWorker[] {
+  return connection.all<SessionWorker & Record<string, unknown>>(
+    'select session_id, worker, host, pid from worker_session where session_id in (select value from json_each(?))',
+    JSON.stringify(sessionIds),
+  );
 }
