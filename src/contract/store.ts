@@ -145,6 +145,8 @@ export interface Store extends RunReaders, ToolStore {
   /** Newest first. */
   runs(page: Page<string>): Promise<RunRow[]>;
   activeRuns(): Promise<RunRow[]>;
+  /** Names of artifacts that the run's evidence and tool calls refer to, each once and in order. */
+  artifactNames(runId: string, page: Page<string>): Promise<string[]>;
   /** How long ago the run started, ms, by a clock that goes on with real time; null before that. */
   timeSinceStart(runId: string): Promise<number | null>;
   holders(runId: string): Promise<Holder[]>;

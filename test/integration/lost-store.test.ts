@@ -1,8 +1,10 @@
-import { copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { endOf, startProctor } from '../support/chaos-process.ts';
 import { type GatedProject, gatedProject } from '../support/gated-project.ts';
+import { eventually } from '../support/waiting.ts';
 
 const HELD = 4;
 const CASES = 40;
@@ -48,9 +50,12 @@ const BEFALLS: Readonly<Record<string, { readonly what: RegExp; readonly happen:
       await rename(`${store}-copy`, store);
     },
   },
-  'only the log is removed': { what: /proctor\.db-wal` was removed/, happen: ({ store }) => rm(`${store}-wal`) },
+  'only the log is removed': {
+    what: /proctor\.db-wal` was (removed|replaced)/,
+    happen: ({ store }) => rm(`${store}-wal`),
+  },
   'only the log’s index is removed': {
-    what: /proctor\.db-shm` was removed/,
+    what: /proctor\.db-shm` was (removed|replaced)/,
     happen: ({ store }) => rm(`${store}-shm`),
   },
   'only the artifacts are removed': {
@@ -96,6 +101,38 @@ test.concurrent.for(EVERY)('$name with --workers $workers: exit 3, no verdict', 
 
 async function each(store: string, act: (file: string) => Promise<void>): Promise<void> {
   for (const file of [store, `${store}-wal`, `${store}-shm`]) await act(file);
+}
+
+test.concurrent.for([
+  ['the plan', (size: number) => size < 16_384],
+  ['a large answer', (size: number) => size >= 16_384],
+] as const)('without %s among its artifacts a run fails and has no verdict', async ([_what, isLost]) => {
+  await using project = await gatedProject({ cases: 12, concurrency: HELD, answer_bytes: 20_000 });
+  const artifacts = project.file('.proctor/artifacts');
+  await using running = startProctor(['run', 'profile.json', '--json'], { cwd: project.path });
+  await project.called(HELD);
+  await project.answer('c0');
+  const files = await eventually('the answer is kept', async () => {
+    const found = await filesIn(artifacts);
+    return found.some(({ size }) => size >= 16_384) ? found : null;
+  });
+
+  for (const { path, size } of files) if (isLost(size)) await rm(path);
+  await project.answer();
+
+  expect(await endOf(running), running.stderr()).toEqual({ code: 3, signal: null });
+  expect(JSON.parse(running.stdout())).toMatchObject({
+    status: 'failed',
+    gate_status: 'unknown',
+    reason: expect.stringMatching(/^artifact [0-9a-f]{64} (is gone|in .* does not exist)/),
+  });
+});
+
+async function filesIn(folder: string): Promise<{ path: string; size: number }[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const whole = paths.filter((file) => !basename(file).includes('.')); // one that is being written has an ending
+  return await Promise.all(whole.map(async (path) => ({ path, size: (await stat(path)).size })));
 }
 
 function placesOf({ file }: GatedProject): Places {

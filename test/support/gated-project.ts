@@ -8,14 +8,15 @@ export interface GatedProject extends AsyncDisposable {
   file(name: string): string;
   /** Waits until so many different cases were given to the agent. */
   called(times: number): Promise<unknown>;
-  /** Lets the agent answer, from now on at once. */
-  answer(): Promise<void>;
+  /** Lets the agent answer, from now on at once, or this case alone. */
+  answer(caseId?: string): Promise<void>;
 }
 
 /** Writes the project: `profile.json`, its cases and its agent. */
 export async function gatedProject(size: {
   readonly cases: number;
   readonly concurrency: number;
+  readonly answer_bytes?: number;
 }): Promise<GatedProject> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder('gated'));
@@ -31,7 +32,7 @@ export async function gatedProject(size: {
   );
   await writeFile(folder.file('profile.json'), JSON.stringify(profile));
   await writeFile(folder.file('cases.jsonl'), `${cases.join('\n')}\n`);
-  await writeFile(folder.file('agent.mjs'), AGENT);
+  await writeFile(folder.file('agent.mjs'), agentOf(size.answer_bytes ?? 2));
   await mkdir(folder.file('called'));
   const owned = stack.move();
   return {
@@ -41,17 +42,21 @@ export async function gatedProject(size: {
       eventually(`the agent is called ${times} times`, async () =>
         (await readdir(folder.file('called'))).length >= times ? true : null,
       ),
-    answer: () => writeFile(folder.file('go'), ''),
+    answer: (caseId) => writeFile(folder.file(caseId === undefined ? 'go' : `go-${caseId}`), ''),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-const AGENT = `import { existsSync, writeFileSync } from 'node:fs';
+function agentOf(bytes: number): string {
+  return `import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export async function answer(request) {
-  writeFileSync(new URL('called/' + request.case.case_id, import.meta.url), '');
-  while (!existsSync(new URL('go', import.meta.url))) await sleep(10);
-  return 'ok';
+const may = (name) => existsSync(new URL(name, import.meta.url));
+
+export async function answer({ case: { case_id } }) {
+  writeFileSync(new URL('called/' + case_id, import.meta.url), '');
+  while (!may('go') && !may('go-' + case_id)) await sleep(10);
+  return 'ok'.padEnd(${bytes}, case_id);
 }
 `;
+}

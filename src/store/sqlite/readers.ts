@@ -84,6 +84,19 @@ where q.run_no = ? and q.status = 'retry_scheduled' order by q.available_at limi
   };
 }
 
+/** Names of artifacts that the evidence and the tool calls of a run refer to. */
+export function artifactNames(connection: Connection, keys: Keys, runId: string, page: Page<string>): string[] {
+  return connection
+    .all<{ name: string }>(
+      `select artifact as name from evidence where run_no = ?1 and artifact is not null and artifact > ?2
+union select output_artifact from tool_run where stream = ?1 and output_artifact > ?2 order by 1 limit ?3`,
+      keys.run(runId),
+      page.after ?? '',
+      page.limit,
+    )
+    .map((row) => row.name);
+}
+
 /** Milliseconds since a run started. A run that started before there was a schedule did so where the schedule began. */
 export function timeSinceStart(connection: Connection, runId: string, schedule: number): number | null {
   const start = connection.get<{ at: number | null }>(

@@ -119,6 +119,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     runByKey: (key) => read(() => readers.runByKey(connection, key)),
     runs: (page) => read(() => readers.runs(connection, page)),
     activeRuns: () => read(() => readers.activeRuns(connection)),
+    artifactNames: (id, page) => read(() => readers.artifactNames(connection, keys, id, page)),
     timeSinceStart: (id) => read(() => readers.timeSinceStart(connection, id, schedule.look().schedule)),
     holders: (id) => read(() => readers.holders(connection, keys, id, shown)),
     sessions: (page) => read(() => sessions.sessions(connection, page, shown)),

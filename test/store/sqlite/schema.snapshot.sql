@@ -401,6 +401,8 @@ create index delivery_open on delivery (endpoint, outbox_no) where status in ('p
 
 create unique index event_seq on event (run_no, seq);
 
+create index evidence_artifact on evidence (run_no, artifact) where artifact is not null;
+
 create unique index execution_case on execution (run_no, case_id, repeat);
 
 create index gateway_event_run on gateway_event (tool_run_no, position) where tool_run_no is not null;

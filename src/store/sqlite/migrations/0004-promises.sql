@@ -39,3 +39,6 @@ create table schedule_mark (
   at integer not null,
   primary key (what, row_no)
 ) strict, without rowid;
+
+-- What a run keeps outside of the store, to see before its verdict that it is there.
+create index evidence_artifact on evidence (run_no, artifact) where artifact is not null;
