@@ -10,9 +10,9 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { table } from '../../src/cli/format.ts';
+import { Lane } from './lanes.ts';
 import { javascript, type Mutant, mutantsOf } from './mutants.ts';
 import { Plan, type Target } from './plan.ts';
-import { Runner } from './pool.ts';
 import { listedSurvivors } from './survivors.ts';
 
 const { values } = parseArgs({
@@ -60,10 +60,10 @@ await Promise.all(Array.from({ length: Number(values.workers) }, work));
 report();
 
 async function planned(): Promise<Plan> {
-  const runner = new Runner(root);
+  const lane = new Lane();
   const tests = filesOf(TESTS).map((file) => ({ path: file, without: [] }));
-  const ran = await runner.run({ path: '', mutant: null, affected: [], tests }, 600_000);
-  await runner.close();
+  const ran = await lane.run({ path: '', mutant: null, affected: [], tests }, 600_000);
+  lane.close();
   if (ran.type === 'beyond') throw new Error('the tests did not end within ten minutes of processor time');
   const plan = new Plan(ran.end);
   for (const line of plan.slow) say(`not used, slow: ${line}`);
@@ -72,15 +72,15 @@ async function planned(): Promise<Plan> {
 }
 
 async function work(): Promise<void> {
-  const runner = new Runner(root);
+  const lane = new Lane();
   for (let next = queue.shift(); next !== undefined; next = queue.shift())
-    results.set(next.mutant, await outcome(runner, next.target, next.mutant));
-  await runner.close();
+    results.set(next.mutant, await outcome(lane, next.target, next.mutant));
+  lane.close();
 }
 
-async function outcome(runner: Runner, target: Target, mutant: Mutant): Promise<'killed' | 'beyond' | 'survived'> {
+async function outcome(lane: Lane, target: Target, mutant: Mutant): Promise<'killed' | 'beyond' | 'survived'> {
   const { path: file, affected, tests, cpu_ms } = target;
-  const ran = await runner.run({ path: file, mutant, affected, tests }, 3_000 + 10 * cpu_ms);
+  const ran = await lane.run({ path: file, mutant, affected, tests }, 3_000 + 10 * cpu_ms);
   const failed = ran.type === 'ended' ? ran.end.ends.find(({ error }) => error !== null) : undefined;
   if (values.verbose)
     say(
