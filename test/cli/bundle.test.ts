@@ -182,7 +182,7 @@ test('a key that is none is not the bundle’s fault', async () => {
   }
   const folderOut = await proctor(folder.path, ['export', 'last', '--format', 'bundle', '--out', 'elsewhere']);
   expect(folderOut).toMatchObject({ code: 2 });
-  expect(folderOut.stderr).toContain('EISDIR');
+  expect(folderOut.stderr).toContain('is a folder, not a regular file');
   expect((await proctor(folder.path, ['verify', 'nofile.proctor'])).stderr).toContain('is no bundle, and no run');
 });
 

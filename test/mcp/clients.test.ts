@@ -137,12 +137,14 @@ test('a client of 2026-07-28 comes back by itself to the server that was started
   await using home = await assistant();
   const first = await startGateway(home.folder, '--hold-ms', '1000');
   // As HTTP libraries do: a request that got no answer is sent again, and here that is the leg with what the server had sealed.
+  let legs = 0;
   const again = async (input: string | URL, init?: RequestInit): Promise<Response> => {
+    legs += 1;
     for (let effort = 0; ; effort += 1) {
       try {
         return await fetch(input, init);
       } catch (error) {
-        if (effort > 300 || init?.signal?.aborted === true) throw error;
+        if (effort > 600 || init?.signal?.aborted === true) throw error;
         await sleep(100);
       }
     }
@@ -153,7 +155,8 @@ test('a client of 2026-07-28 comes back by itself to the server that was started
   const result = client.call(25);
   result.catch(() => undefined); // it is awaited below
   await eventually('the call waits', async () => (await waiting(home.folder))[0] ?? null);
-  await sleep(1_500); // by now it carries what the first server sealed
+  const asked = legs;
+  await eventually('the next leg, which carries what the first server sealed', () => (legs > asked ? true : null));
 
   await killed(first);
   await using _second = await startGateway(home.folder, '--http', new URL(first.url).port, '--hold-ms', '3000');

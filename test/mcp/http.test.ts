@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ElicitRequest, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
@@ -17,14 +17,14 @@ const PRINCIPALS = [
   { id: 'agent:a', roles: [] },
   { id: 'agent:b', roles: [] },
 ];
-const SLOW_MS = 1_500;
-const MODULE = `import { appendFileSync } from 'node:fs';
+const STOPPED_MS = 500;
+const MODULE = `import { appendFileSync, existsSync } from 'node:fs';
 const note = (what) => appendFileSync(new URL('./notes.txt', import.meta.url), what + '\\n');
 const anyObject = { type: 'object' };
 export const tools = {
-  slow: { description: 'Takes its time.', input_schema: anyObject, run: () => new Promise((resolve) => {
+  slow: { description: 'Goes on until it may end.', input_schema: anyObject, run: () => new Promise((resolve) => {
     note('begun');
-    setTimeout(() => { note('done'); resolve('done'); }, ${SLOW_MS});
+    setInterval(function () { if (existsSync(new URL('./end.txt', import.meta.url))) { clearInterval(this); note('done'); resolve('done'); } }, 10);
   }) },
   act: { description: 'Acts.', input_schema: anyObject, run() { note('acted'); return 'acted'; } },
   list: { description: 'Lists.', input_schema: anyObject, output_schema: { type: 'array', items: { type: 'integer' } }, run: () => [1, 2] },
@@ -131,7 +131,8 @@ describe.each(ERAS)('in the era %s', (mode) => {
       return row?.finished_at == null ? null : row;
     });
     expect([ended.status, ended.reason]).toEqual(['error', 'cancelled']);
-    await sleep(SLOW_MS); // it would be through by now
+    await writeFile(http.project.file('end.txt'), '');
+    await sleep(STOPPED_MS); // it would be through by now
     expect(await http.notes()).toEqual(['begun']);
   });
 
@@ -139,12 +140,18 @@ describe.each(ERAS)('in the era %s', (mode) => {
     await using http = await served();
     await using one = await connected(http.url, mode);
     const input = { name: 'own__act', arguments: { n: 1 } };
-    await expect(one.client.callTool(input, { timeout: 700 })).rejects.toThrow('timed out');
-    const [row] = await http.runs();
-    expect(row?.status).toBe('approval_required');
+    const given = new AbortController();
+    const call = one.client.callTool(input, { signal: given.signal });
+    call.catch(() => undefined); // it is given up
+    const row = await eventually('it waits', async () => {
+      const [found] = await http.runs();
+      return found?.status === 'approval_required' ? found : null;
+    });
+    given.abort(new Error('enough'));
+    await expect(call).rejects.toThrow();
 
-    const again = one.client.callTool(input, { timeout: 20_000 });
-    await http.project.answer(row?.approval_id ?? '');
+    const again = one.client.callTool(input);
+    await http.project.answer(row.approval_id ?? '');
 
     expect((await again).content).toEqual([{ type: 'text', text: 'acted' }]);
     expect(await http.notes()).toEqual(['acted']);
@@ -192,7 +199,7 @@ describe.each(ERAS)('in the era %s', (mode) => {
     await using http = await served();
     await using one = await connected(http.url, mode);
     const name = 'fixture__test_input_required_result_elicitation';
-    const call = one.client.callTool({ name, arguments: {} }, { timeout: 10_000 });
+    const call = one.client.callTool({ name, arguments: {} });
     if (mode === 'legacy')
       expect(await call).toMatchObject({ isError: true, _meta: { 'io.proctor/told': { code: 'lacks_elicitation' } } });
     else
@@ -274,6 +281,7 @@ describe('a session of the older era', () => {
 
     gone.abort();
 
+    await writeFile(http.project.file('end.txt'), '');
     await eventually('it is done', async () => ((await http.notes()).includes('done') ? true : null));
     const ended = await eventually('it has ended', async () => {
       const [row] = await http.runs();
