@@ -35,7 +35,7 @@ describe('without a single trigger the model catches a store that is broken:', (
   }
 });
 
-async function expectCaught({ within, find, replace }: StoreMutant, path: () => string): Promise<void> {
+async function expectCaught({ within, find, replace, seed = SEED }: StoreMutant, path: () => string): Promise<void> {
   let matched = 0;
   const alter = (sql: string): string => {
     if (!sql.includes(within) || !sql.includes(find)) return sql;
@@ -44,7 +44,7 @@ async function expectCaught({ within, find, replace }: StoreMutant, path: () => 
   };
   const caught = await checkAgainstModel({
     runs: MOST,
-    seed: SEED,
+    seed,
     quick: true,
     open: (clock) => openSqliteStore({ path: path(), clock, alter }),
   }).then(
