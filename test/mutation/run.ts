@@ -73,8 +73,10 @@ async function planned(): Promise<Plan> {
 
 async function work(): Promise<void> {
   const lane = new Lane();
-  for (let next = queue.shift(); next !== undefined; next = queue.shift())
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     results.set(next.mutant, await outcome(lane, next.target, next.mutant));
+    if (results.size % 500 === 0) say(`${results.size} done, ${queue.length} left`);
+  }
   lane.close();
 }
 
