@@ -14,7 +14,7 @@ import { Secrets } from './core/redaction/secrets.ts';
 import { type BundleVerification, sealRun, verifyBundle } from './engine/bundle.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { FileRefused, onlyFileAt, openRegular } from './lib/regular-file.ts';
-import { isBundle, openBundleFile } from './store/sqlite/bundle-read.ts';
+import { isBundle, openBundleFile } from './store/sqlite/bundle-open.ts';
 import { writeBundleFile } from './store/sqlite/bundle-write.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite/store.ts';
 
@@ -94,8 +94,8 @@ function userName(): string {
   }
 }
 
-/** Verifies an ended run and writes it with its evidence into one file, signed when a key (Ed25519, PEM) is given. */
-export async function exportBundle(app: App, run: RunRow, target: string, key: string | null): Promise<void> {
+/** Verifies an ended run and writes it with its evidence into one file, signed when a key (Ed25519, PEM) is given; answers its SHA-256. */
+export async function exportBundle(app: App, run: RunRow, target: string, key: string | null): Promise<string> {
   await onlyFileAt(target).catch((error: Error) => {
     throw new ProctorError('invalid_input', `\`${target}\` ${error.message}; name a file to write`, { cause: error });
   });
@@ -103,7 +103,7 @@ export async function exportBundle(app: App, run: RunRow, target: string, key: s
   async function* bodies() {
     for (const digest of artifacts) yield { digest, body: await app.artifacts.get(digest) };
   }
-  await writeBundleFile(target, { store: app.store, run, seal, artifacts: bodies() });
+  return await writeBundleFile(target, { store: app.store, run, seal, artifacts: bodies() });
 }
 
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
@@ -119,7 +119,7 @@ export async function isBundleFile(file: string): Promise<boolean> {
   const { buffer, bytesRead } = await handle
     .read(Buffer.alloc(100), 0, 100, 0)
     .catch(() => ({ buffer: null, bytesRead: 0 }));
-  return buffer !== null && bytesRead === 100 && isBundle(buffer);
+  return buffer !== null && isBundle(buffer.subarray(0, bytesRead));
 }
 
 /** Verifies a bundle with nothing but the file; `key` is the Ed25519 public key (PEM) that must have signed it. */

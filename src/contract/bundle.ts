@@ -3,7 +3,7 @@ import type { RunReaders } from './store.ts';
 
 /** What a bundle says of its run, in canonical JSON; what a signature is over. */
 export interface BundleStatement {
-  readonly format: 'proctor/bundle/1';
+  readonly format: 'proctor/bundle/1' | 'proctor/bundle/2';
   readonly run_id: string;
   readonly status: string;
   readonly gate_status: string;
@@ -17,6 +17,8 @@ export interface BundleStatement {
   readonly effective_gate_status: string;
   /** The root of the last revision, the evidence root without one; statements made before revisions had roots do not have it. */
   readonly revision_root?: string | null;
+  /** SHA-256 of every byte of the file before the statement's line; a bundle of format 1 does not have it. */
+  readonly file?: string;
   /** Digest over the names of the artifacts inside, in order. */
   readonly artifacts: string;
 }
@@ -36,6 +38,10 @@ export interface BundleSeal {
 
 /** A bundle opened for reading, whatever holds it. */
 export interface OpenBundle {
+  /** 1: a SQLite file, whose spare bytes nothing covers; 2: canonical lines. */
+  readonly format: 1 | 2;
+  /** SHA-256 of every byte before the statement; null in a bundle of format 1. */
+  readonly file_digest: string | null;
   readonly store: RunReaders;
   readonly artifacts: ArtifactStore;
   /** The ids of the runs inside; a sound bundle has one. */
@@ -44,5 +50,5 @@ export interface OpenBundle {
   /** Names of the artifacts inside, in order. */
   artifactNames(): string[];
   /** What is wrong with the file itself: pages, tables that are not ours, rows of other runs; a sentence each. */
-  problems(): string[];
+  problems(): Promise<string[]>;
 }

@@ -11,7 +11,8 @@ import { type Verification, verifyRun } from './verify/verify-run.ts';
 
 /** What a bundle of a run holds besides its rows. */
 export interface SealedRun {
-  readonly seal: BundleSeal;
+  /** The statement over a file whose bytes before it have this SHA-256, signed where there is a key. */
+  seal(file: string): BundleSeal;
   /** Names of the artifacts that its evidence refers to, in order. */
   readonly artifacts: readonly string[];
 }
@@ -43,8 +44,12 @@ export async function sealRun(
   }
   const names = [...read].sort();
   const corrections = await deps.store.corrections(run.run_id);
-  const statement = canonicalJson(statementOf(run, names, corrections));
-  return { seal: { statement, ...signed(statement, key) }, artifacts: names };
+  const secret = key === null ? null : ed25519(() => createPrivateKey(key), 'private');
+  const seal = (file: string) => {
+    const statement = canonicalJson({ ...statementOf(run, names, corrections), format: 'proctor/bundle/2', file });
+    return { statement, ...signed(statement, secret) };
+  };
+  return { seal, artifacts: names };
 }
 
 function statementOf(
@@ -71,17 +76,16 @@ function statementOf(
   };
 }
 
-function signed(statement: string, key: string | null): { signature: string | null; public_key: string | null } {
-  if (key === null) return { signature: null, public_key: null };
-  const secret = ed25519(() => createPrivateKey(key), 'private');
+function signed(statement: string, secret: KeyObject | null): { signature: string | null; public_key: string | null } {
+  if (secret === null) return { signature: null, public_key: null };
   return {
-    signature: sign(null, signedBytes(statement), secret).toString('base64'),
+    signature: sign(null, signedBytes(2, statement), secret).toString('base64'),
     public_key: createPublicKey(secret).export({ type: 'spki', format: 'pem' }).toString(),
   };
 }
 
-function signedBytes(statement: string): Buffer {
-  return Buffer.from(`proctor/bundle/1\n${statement}`);
+function signedBytes(format: number, statement: string): Buffer {
+  return Buffer.from(`proctor/bundle/${format}\n${statement}`);
 }
 
 function ed25519(read: () => KeyObject, kind: 'private' | 'public'): KeyObject {
@@ -100,6 +104,8 @@ function ed25519(read: () => KeyObject, kind: 'private' | 'public'): KeyObject {
 export interface BundleVerification extends Verification {
   /** `none`: not signed; `self`: signed, by a key that only the bundle names; `known`: by the key that was given. */
   readonly signature: 'none' | 'self' | 'known';
+  /** 1: a bundle of an older Proctor, whose spare bytes nothing covers; 2: every byte is covered. */
+  readonly format: 1 | 2;
   /** SHA-256 of the public key (SPKI, DER), in hex; null without a signature. */
   readonly key_fingerprint: string | null;
 }
@@ -115,15 +121,19 @@ export async function verifyBundle(
 ): Promise<BundleVerification> {
   const wanted = key === null ? null : ed25519(() => createPublicKey(key), 'public'); // a key that is none is not the bundle's fault
   const differences = new Differences();
-  await differences.step('bundle', 'file', () => {
-    for (const problem of bundle.problems()) differences.add('bundle', 'file', problem);
+  await differences.step('bundle', 'file', async () => {
+    for (const problem of await bundle.problems()) differences.add('bundle', 'file', problem);
   });
   const [run_id] = bundle.run_ids;
   differences.same('bundle', 'file', 'runs inside', 1, bundle.run_ids.length);
   const run = run_id === undefined ? null : await differences.step('run', run_id, () => bundle.store.run(run_id));
   if (run === null) throw new ProctorError('store_altered', 'the bundle holds no run that can be read');
-  const verification = await verifyRun(bundle, run, expect);
+  const { verification, read } = await verifiedRun(bundle, run, expect);
   const names = bundle.artifactNames();
+  // What nothing refers to would be carried along unseen.
+  if (bundle.format === 2 && verification.ok)
+    for (const name of names.filter((one) => !read.has(one)))
+      differences.add('artifact', name, 'no evidence refers to it');
   const corrections =
     (await differences.step('correction', run.run_id, () => bundle.store.corrections(run.run_id))) ?? [];
   for (const name of names) await differences.step('artifact', name, () => bundle.artifacts.get(name));
@@ -133,7 +143,7 @@ export async function verifyBundle(
     seal === undefined
       ? { signature: 'none' as const, key_fingerprint: null }
       : ((await differences.step('bundle', 'statement', () =>
-          checkSeal(seal, run, names, corrections, wanted, differences),
+          checkSeal(bundle, seal, { run, names, corrections, wanted }, differences),
         )) ?? {
           signature: 'none' as const,
           key_fingerprint: null,
@@ -141,6 +151,7 @@ export async function verifyBundle(
   const found: Difference[] = [...differences.list, ...verification.found];
   return {
     ...verification,
+    format: bundle.format,
     ...checked,
     ok: verification.ok && differences.count === 0,
     differences: verification.differences + differences.count,
@@ -148,17 +159,37 @@ export async function verifyBundle(
   };
 }
 
+/** Verifies the run, and knows which artifacts that took. */
+async function verifiedRun({ store, artifacts }: OpenBundle, run: RunRow, expect: string | null) {
+  const read = new Set<string>();
+  const noted: ArtifactStore = {
+    ...artifacts,
+    get: async (name) => {
+      read.add(name);
+      return await artifacts.get(name);
+    },
+  };
+  return { verification: await verifyRun({ store, artifacts: noted }, run, expect), read };
+}
+
+interface Sealed {
+  readonly run: RunRow;
+  readonly names: readonly string[];
+  readonly corrections: readonly CorrectionRow[];
+  readonly wanted: KeyObject | null;
+}
+
 function checkSeal(
+  bundle: OpenBundle,
   seal: BundleSeal,
-  run: RunRow,
-  names: readonly string[],
-  corrections: readonly CorrectionRow[],
-  wanted: KeyObject | null,
+  { run, names, corrections, wanted }: Sealed,
   differences: Differences,
 ): Pick<BundleVerification, 'signature' | 'key_fingerprint'> {
   const said = JSON.parse(seal.statement) as Readonly<Record<string, unknown>>;
   const { revision_root, ...before } = statementOf(run, names, corrections);
-  const expected = 'revision_root' in said ? { ...before, revision_root } : before; // it follows from the other fields
+  const now = { ...before, revision_root, format: 'proctor/bundle/2', file: bundle.file_digest };
+  // In format 1 the roots of revisions came later; they follow from the other fields.
+  const expected = bundle.format === 2 ? now : 'revision_root' in said ? { ...before, revision_root } : before;
   for (const [field, value] of Object.entries(expected))
     differences.same('bundle', 'statement', field, value, said[field]);
   differences.same('bundle', 'statement', 'canonical form', canonicalJson(expected), seal.statement);
@@ -171,7 +202,11 @@ function checkSeal(
   const key_fingerprint = fingerprint(own);
   if (wanted !== null)
     differences.same('bundle', 'signature', 'signed by the key given', fingerprint(wanted), key_fingerprint);
-  const sound = verify(null, signedBytes(seal.statement), own, Buffer.from(seal.signature, 'base64'));
+  const bytes = Buffer.from(seal.signature, 'base64');
+  differences.same('bundle', 'signature', 'the form of the signature', bytes.toString('base64'), seal.signature);
+  const pem = own.export({ type: 'spki', format: 'pem' }).toString();
+  differences.same('bundle', 'signature', 'the form of the key', pem, seal.public_key);
+  const sound = verify(null, signedBytes(bundle.format, seal.statement), own, bytes);
   if (!sound) differences.add('bundle', 'signature', 'the signature is not one of this statement');
   return { signature: wanted === null ? 'self' : 'known', key_fingerprint };
 }

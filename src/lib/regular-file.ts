@@ -61,13 +61,24 @@ export async function digestOfFile(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** As `readRegular`, for callers that cannot wait. */
-export function readRegularSync(file: string, mostBytes: number): Buffer {
+/** As `openRegular`, for callers that cannot wait; answers a file descriptor. */
+export function openRegularSync(file: string): number {
   let opened: number | null = null;
   try {
     onlyRegular(statSync(file));
     opened = openSync(file, FLAGS);
     onlyRegular(fstatSync(opened));
+    return opened;
+  } catch (error) {
+    if (opened !== null) closeSync(opened);
+    throw refusalOf(error, lstatOr(file));
+  }
+}
+
+/** As `readRegular`, for callers that cannot wait. */
+export function readRegularSync(file: string, mostBytes: number): Buffer {
+  const opened = openRegularSync(file);
+  try {
     const parts: Buffer[] = [];
     for (let total = 0; ; ) {
       const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -78,9 +89,9 @@ export function readRegularSync(file: string, mostBytes: number): Buffer {
       parts.push(buffer.subarray(0, read));
     }
   } catch (error) {
-    throw refusalOf(error, lstatOr(file));
+    throw refusalOf(error, null);
   } finally {
-    if (opened !== null) closeSync(opened);
+    closeSync(opened);
   }
 }
 

@@ -1,8 +1,7 @@
-import { copyFileSync } from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
+import { alterBundle } from '../support/bundle-edit.ts';
 import { proctor, temporaryFolder } from '../support/cli.ts';
 import { examine } from '../support/examined.ts';
 
@@ -84,12 +83,11 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   expect((await proctor(at, ['export', 'last', '--format', 'bundle', '--out', 'x.proctor'])).code).toBe(0);
   expect((await proctor(at, ['verify', 'x.proctor'])).stdout).toContain('3 corrections by hand');
   // The last correction taken out whole, with its event: the statement, which a signature is over, tells.
-  copyFileSync(path.join(at, 'x.proctor'), path.join(at, 'forged.proctor'));
-  const forged = new DatabaseSync(path.join(at, 'forged.proctor'));
-  forged.exec(
+  await alterBundle(
+    path.join(at, 'x.proctor'),
+    path.join(at, 'forged.proctor'),
     "delete from correction where revision = 3; delete from event where type = 'grade_corrected' and body ->> '$.revision' = 3; update run_head set event_count = event_count - 1, event_hash = (select hash from event order by seq desc limit 1)",
   );
-  forged.close();
   const found = JSON.parse((await proctor(at, ['verify', 'forged.proctor', '--json'])).stdout) as {
     found: { where: string; what: string }[];
   };
@@ -101,11 +99,7 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
     'update correction set result = replace(result, \'"failed"\', \'"passed"\') where revision = 3',
     'delete from correction where revision = 3',
   ]) {
-    copyFileSync(path.join(at, 'x.proctor'), path.join(at, 'forged.proctor'));
-    const db = new DatabaseSync(path.join(at, 'forged.proctor'));
-    db.exec(`begin; ${sql}; create temp table kept as select 1`);
-    db.exec('commit');
-    db.close();
+    await alterBundle(path.join(at, 'x.proctor'), path.join(at, 'forged.proctor'), sql);
     const found = await proctor(at, ['verify', 'forged.proctor', '--json']);
     expect(found.code, sql).toBe(1);
     expect(JSON.parse(found.stdout).found.map((item: { where: string }) => item.where)).toContain('correction');

@@ -2,10 +2,12 @@ import { copyFile, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { verifyBundleFile } from '../../src/app.ts';
 import type { Envelope } from '../../src/contract/agent.ts';
 import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
 import type { ProblemDocument } from '../../src/contract/problem.ts';
 import type { ToolRunDocument } from '../../src/contract/tool-documents.ts';
+import { alterBundle } from '../support/bundle-edit.ts';
 import { proctor } from '../support/cli.ts';
 import { type ToolProject, toolProject } from '../support/tool-project.ts';
 
@@ -277,25 +279,31 @@ test('verify names every change of a recorded call, in the store and in a bundle
     ["delete from tool_run where name = 'read'", 'missing'],
     ['delete from approval', 'its row is gone'],
   ] as const;
-  for (const file of ['.proctor/proctor.db', 'run.proctor'])
-    for (const [change, named] of changes) {
-      const copy = path.join(project.path, 'altered.db');
-      await copyFile(path.join(project.path, file), copy);
-      const db = new DatabaseSync(copy, { enableForeignKeyConstraints: false });
-      const triggers = db.prepare("select name, sql from sqlite_schema where type = 'trigger'").all() as {
-        name: string;
-        sql: string;
-      }[];
-      for (const { name } of triggers) db.exec(`drop trigger ${name}`);
-      db.exec(change);
-      for (const { sql } of triggers) db.exec(sql);
-      db.close();
-      const verified = file.endsWith('.db')
-        ? await proctor(project.path, ['verify', 'last'], {
-            PROCTOR_DB: copy,
-            PROCTOR_ARTIFACTS: path.join(project.path, '.proctor/artifacts'),
-          })
-        : await proctor(project.path, ['verify', 'altered.db']);
-      expect([change, verified.code, verified.stdout]).toEqual([change, 1, expect.stringContaining(named)]);
-    }
+  for (const [change, named] of changes) {
+    const copy = path.join(project.path, 'altered.db');
+    await copyFile(path.join(project.path, '.proctor/proctor.db'), copy);
+    const db = new DatabaseSync(copy, { enableForeignKeyConstraints: false });
+    const triggers = db.prepare("select name, sql from sqlite_schema where type = 'trigger'").all() as {
+      name: string;
+      sql: string;
+    }[];
+    for (const { name } of triggers) db.exec(`drop trigger ${name}`);
+    db.exec(change);
+    for (const { sql } of triggers) db.exec(sql);
+    db.close();
+    const verified = await proctor(project.path, ['verify', 'last'], {
+      PROCTOR_DB: copy,
+      PROCTOR_ARTIFACTS: path.join(project.path, '.proctor/artifacts'),
+    });
+    expect([change, verified.code, verified.stdout]).toEqual([change, 1, expect.stringContaining(named)]);
+    const bundle = path.join(project.path, 'altered.proctor');
+    await alterBundle(path.join(project.path, 'run.proctor'), bundle, change);
+    // An approval without its call cannot even be read.
+    const found = await verifyBundleFile(bundle, null, null).catch((error: Error) => error.message);
+    expect([change, JSON.stringify(found)]).toEqual([
+      change,
+      expect.stringMatching(new RegExp(`${named}|no bundle that Proctor made`)),
+    ]);
+    expect(typeof found === 'string' || !found.ok).toBe(true);
+  }
 });

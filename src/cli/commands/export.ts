@@ -69,13 +69,14 @@ async function bundleOf(
   keyFile: string | null,
 ): Promise<number> {
   const key = keyFile === null ? null : await readKey(path.resolve(cwd, keyFile));
-  await exportBundle(app, run, target, key);
+  const sha256 = await exportBundle(app, run, target, key);
   const roots = revisionRoots(run, await app.store.corrections(run.run_id));
   const document = {
     run_id: run.run_id,
     format: 'bundle',
     path: target,
     evidence_root: run.evidence_root,
+    sha256,
     revision_root: roots.length > 1 ? (roots.at(-1) ?? null) : null,
     signed: key !== null,
   };

@@ -3,7 +3,7 @@ import { eventHash } from '../../core/evidence.ts';
 import type { Differences } from './differences.ts';
 import { Told } from './told.ts';
 
-const PAGE = 1000;
+const PAGE = 100;
 
 /** What the event chain says of the run as a whole. */
 export interface ChainSummary {

@@ -16,7 +16,7 @@ import {
 } from '../../core/gateway-replay.ts';
 import type { Differences } from './differences.ts';
 
-const PAGE = 1000;
+const PAGE = 100;
 
 type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
 

@@ -3,7 +3,7 @@ import type { EvidenceRow, LateRow, RunReaders } from '../../contract/store.ts';
 import { lateHash } from '../../core/evidence.ts';
 import type { Differences } from './differences.ts';
 
-const PAGE = 1000;
+const PAGE = 100;
 
 /** Holds late evidence against the hashes that its events carry, and reads the artifacts that it names; answers the rows seen. */
 export async function checkLate(

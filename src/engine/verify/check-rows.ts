@@ -25,7 +25,7 @@ interface RowsInput {
 
 type Deps = { readonly store: RunReaders; readonly artifacts: ArtifactStore };
 
-const PAGE = 1000;
+const PAGE = 100; // bodies of 16 KiB each, several an execution, are held together
 
 /** Checks every materialized execution, in plan order, which reads each chunk of the plan once. */
 export async function checkRows(deps: Deps, input: RowsInput, differences: Differences): Promise<CheckedRows> {

@@ -1,25 +1,33 @@
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { ArtifactStore } from '../../contract/artifact.ts';
 import type { OpenBundle } from '../../contract/bundle.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
+import { refuseLargeRows, refuseLargeSchema } from './bundle-bounds.ts';
 import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
 import { Connection, storeError } from './connection.ts';
 import { Keys } from './keys.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 import { runReaders } from './run-readers.ts';
 
-/** True when the file is a bundle by its header. */
-export function isBundle(header: Uint8Array): boolean {
-  const sqlite = Buffer.from(header.subarray(0, 16)).toString('latin1') === 'SQLite format 3\0';
-  return sqlite && Buffer.from(header).readUInt32BE(68) === BUNDLE_APPLICATION_ID;
+/** True when the file is a bundle of format 1 by its header. */
+export function isSqliteBundle(header: Buffer): boolean {
+  const sqlite = header.subarray(0, 16).toString('latin1') === 'SQLite format 3\0';
+  return sqlite && header.length >= 72 && header.readUInt32BE(68) === BUNDLE_APPLICATION_ID;
 }
 
-/** Opens a bundle; the file is another's, so nothing in it may run: no triggers, no views, no functions from its schema. */
-export function openBundleFile(file: string): OpenBundle & Disposable {
+/**
+ * Opens a bundle of format 1, which is a SQLite file; it is another's, so nothing in it may run: no triggers, no views, no functions from its
+ * schema. What stands beside it (a log, a journal) is no part of it.
+ */
+export function openSqliteBundle(file: string): OpenBundle & Disposable {
+  refuseLargeSchema(file);
   let db: DatabaseSync;
   try {
-    db = new DatabaseSync(file, { readOnly: true, allowExtension: false });
+    const url = pathToFileURL(file);
+    url.searchParams.set('immutable', '1');
+    db = new DatabaseSync(url, { readOnly: true, allowExtension: false });
     db.exec('pragma trusted_schema = off; pragma cell_size_check = on');
   } catch (error) {
     throw storeError(error, file);
@@ -36,7 +44,10 @@ export function openBundleFile(file: string): OpenBundle & Disposable {
     const strange = schemaProblems(connection);
     if (strange.length > 0)
       throw new ProctorError('store_altered', `\`${file}\` is no bundle that Proctor made: ${strange.join('; ')}`);
+    refuseLargeRows(connection, file);
     return {
+      format: 1,
+      file_digest: null,
       store: runReaders(connection, new Keys(connection), read),
       artifacts: artifactsIn(connection, file, read),
       run_ids: connection.all<{ run_id: string }>('select run_id from run order by run_no').map((row) => row.run_id),
@@ -45,7 +56,7 @@ export function openBundleFile(file: string): OpenBundle & Disposable {
       ),
       artifactNames: () =>
         connection.all<{ digest: string }>('select digest from artifact order by digest').map((row) => row.digest),
-      problems: () => [...pageProblems(connection), ...strayRows(connection)],
+      problems: async () => [...pageProblems(connection), ...strayRows(connection)],
       [Symbol.dispose]: () => db.close(),
     };
   } catch (error) {
@@ -110,7 +121,7 @@ const GATEWAY: Readonly<Record<string, string>> = {
 };
 
 /** Rows that belong to no run of the bundle, and tables that a bundle has no rows in. */
-function strayRows(connection: Connection): string[] {
+export function strayRows(connection: Connection): string[] {
   const count = (sql: string) => connection.get<{ n: number }>(`select count(*) as n from ${sql}`)?.n ?? 0;
   const tables = connection
     .all<{ name: string }>(

@@ -1,6 +1,6 @@
 import { migrationTexts, SCHEMA_VERSION } from './migrate.ts';
 
-/** Marks a file as a bundle (`PRCB`), for `file` and for us. */
+/** Marks a file as a bundle of format 1 (`PRCB`). */
 export const BUNDLE_APPLICATION_ID = 0x50524342;
 
 /**

@@ -1,50 +1,44 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import type { BundleSeal } from '../../contract/bundle.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import type {
-  ApprovalRow,
-  EventRow,
-  ExecutionRow,
-  GatewayEventRow,
-  LateRow,
-  RunReaders,
-  RunRow,
-  ToolRunRow,
-} from '../../contract/store.ts';
 import { randomText } from '../../lib/id.ts';
-import { BUNDLE_APPLICATION_ID, bundleSchema } from './bundle-schema.ts';
-import { Connection, storeError } from './connection.ts';
+import {
+  columnsOf,
+  headLine,
+  lineOf,
+  MOST_BODY_BYTES,
+  MOST_LINE_BYTES,
+  MOST_PAGE_BYTES,
+  PageBytes,
+  rowLine,
+} from './bundle-format.ts';
+import { handRows, type RowSource } from './bundle-rows.ts';
+import { storeError } from './connection.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
 
 /** What a bundle is written from. */
-export interface BundleSource {
-  readonly store: RunReaders;
-  readonly run: RunRow;
-  readonly seal: BundleSeal;
-  /** Every artifact that the run's evidence refers to, by digest. */
+export interface BundleSource extends RowSource {
+  /** Every artifact that the run's evidence refers to, in the order of the digests. */
   readonly artifacts: AsyncIterable<{ readonly digest: string; readonly body: Uint8Array }>;
+  /** The statement over a file whose bytes so far have this SHA-256, signed where it is to be. */
+  seal(file: string): BundleSeal;
 }
 
-const PAGE = 1_000;
-const RUN_NO = 1;
-
-/** Writes the bundle of a run: one SQLite file, made aside and renamed, so that the name never leads to half of it. */
-export async function writeBundleFile(target: string, source: BundleSource): Promise<void> {
+/** Writes the bundle of a run: one file, made aside and renamed, so that the name never leads to half of it. Answers its SHA-256. */
+export async function writeBundleFile(target: string, source: BundleSource): Promise<string> {
   const aside = `${target}.${randomText(8)}`;
   try {
-    const db = new DatabaseSync(aside, { enableForeignKeyConstraints: false });
+    const file = openSync(aside, 'wx', 0o666);
+    let digest: string;
     try {
-      db.exec('pragma journal_mode = off; pragma synchronous = off');
-      db.exec(`begin; ${bundleSchema()}`);
-      await new BundleWriter(new Connection(db), source).write();
-      db.exec(`commit; pragma application_id = ${BUNDLE_APPLICATION_ID}`);
+      digest = await writeParts(file, source);
+      fsyncSync(file);
     } finally {
-      db.close();
+      closeSync(file);
     }
-    const file = openSync(aside, 'r');
-    fsyncSync(file);
-    closeSync(file);
     renameSync(aside, target);
+    return digest;
   } catch (error) {
     rmSync(aside, { force: true });
     const { code } = error as NodeJS.ErrnoException;
@@ -54,135 +48,73 @@ export async function writeBundleFile(target: string, source: BundleSource): Pro
   }
 }
 
-class BundleWriter {
-  readonly #to: Connection;
-  readonly #source: BundleSource;
-  readonly #sessions = new Map<string, number>();
-
-  constructor(to: Connection, source: BundleSource) {
-    this.#to = to;
-    this.#source = source;
+async function writeParts(file: number, source: BundleSource): Promise<string> {
+  const out = new HashedFile(file);
+  const columns = columnsOf(SCHEMA_VERSION);
+  out.text(headLine(SCHEMA_VERSION));
+  const pages = new PageBytes();
+  await handRows(source, (table, row) => {
+    const line = rowLine(columns, table, row);
+    refuse(`a page of \`${table}\``, pages.add(table, row, line.length), MOST_PAGE_BYTES);
+    out.text(line);
+  });
+  for await (const { digest, body } of source.artifacts) {
+    refuse(`artifact ${digest}`, body.byteLength, MOST_BODY_BYTES);
+    out.text(lineOf('artifact', { bytes: body.byteLength, digest }));
+    out.bytes(body);
+    out.text('\n');
   }
+  out.text(lineOf('bundle', { ...source.seal(out.digest()) }));
+  return out.digest();
+}
 
-  async write(): Promise<void> {
-    const { store, run, seal, artifacts } = this.#source;
-    this.#insert('bundle', { ...seal });
-    this.#insert('snapshot', { digest: run.snapshot_digest, body: await store.snapshot(run.snapshot_digest) });
-    this.#insert('run', { run_no: RUN_NO, ...run });
-    const head = await store.eventHead(run.run_id);
-    this.#insert('run_head', { run_no: RUN_NO, event_count: head.count, event_hash: head.hash });
-    for (let from = 0; from < run.materialized; from += PAGE)
-      await this.#executions(Array.from({ length: Math.min(PAGE, run.materialized - from) }, (_, at) => from + at));
-    await this.#paged<EventRow, number>(
-      (after) => store.events(run.run_id, { after, limit: PAGE }),
-      ({ run_id: _run, ...event }) => this.#insert('event', { run_no: RUN_NO, ...event }),
-      (event) => event.seq,
+function refuse(what: string, bytes: number, most: number): void {
+  if (bytes > most)
+    throw new ProctorError(
+      'invalid_input',
+      `${what} has ${bytes} bytes, and a bundle carries at most ${most} in one piece: the run cannot be bundled; other formats can be exported`,
     );
-    await this.#paged<LateRow, number>(
-      (after) => store.lateEvidence(run.run_id, { after, limit: PAGE }),
-      (late) => this.#insert('late_evidence', { run_no: RUN_NO, ...late }),
-      (late) => late.late_seq,
-    );
-    for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
-      this.#insert('outbox', { run_no: RUN_NO, ...row });
-    await this.#gateway();
-    for (const row of await store.corrections(run.run_id)) this.#insert('correction', { run_no: RUN_NO, ...row });
-    // What counters say is not proven by anything, so they stay where they were counted.
-    for (const { kind, cap, reserve } of await store.budgets(run.run_id))
-      this.#insert('budget', { run_no: RUN_NO, kind, cap, reserve });
-    for await (const { digest, body } of artifacts) this.#insert('artifact', { digest, body });
+}
+
+const FLUSH_BYTES = 1024 * 1024;
+
+/** Writes to a file by the megabyte and knows the digest of what was written. */
+class HashedFile {
+  readonly #file: number;
+  readonly #hash: Hash = createHash('sha256');
+  #held: string[] = [];
+  #size = 0;
+
+  constructor(file: number) {
+    this.#file = file;
   }
 
-  async #executions(ordinals: readonly number[]): Promise<void> {
-    const { store, run } = this.#source;
-    for (const row of await store.executionsAt(run.run_id, ordinals)) this.#execution(row);
-    for (const { session_id, ...attempt } of await store.attempts(run.run_id, ordinals))
-      this.#insert('attempt', { run_no: RUN_NO, session_no: this.#session(session_id), ...attempt });
-    for (const record of await store.evidence(run.run_id, ordinals))
-      this.#insert('evidence', { run_no: RUN_NO, ...record });
+  text(line: string): void {
+    const size = Buffer.byteLength(line);
+    refuse('a row', size, MOST_LINE_BYTES);
+    this.#held.push(line);
+    this.#size += size;
+    if (this.#size >= FLUSH_BYTES) this.#flush();
   }
 
-  #execution(row: ExecutionRow): void {
-    const { ordinal, case_id, repeat, case_content, cluster } = row;
-    this.#insert('execution', { run_no: RUN_NO, ordinal, case_id, repeat, case_content, cluster });
-    if (row.hash === null) return;
-    const { attempt, status, fault, passed, aggregate, content, finished_at, hash } = row;
-    const result = { run_no: RUN_NO, ordinal, attempt, status, fault, passed, aggregate, content, finished_at, hash };
-    this.#insert('result', result);
+  bytes(body: Uint8Array): void {
+    this.#flush();
+    this.#write(body);
   }
 
-  /** The calls of gated tools, with their approvals and events. Who carried them out stays here. */
-  async #gateway(): Promise<void> {
-    const { store, run } = this.#source;
-    const head = await store.gatewayHead(run.run_id);
-    if (head === null) return;
-    this.#insert('gateway_head', { stream: RUN_NO, event_count: head.count, event_hash: head.hash });
-    const numbers = new Map<string, number>();
-    await this.#paged<ToolRunRow, string>(
-      (after) => store.toolRunsIn(run.run_id, { after, limit: PAGE }),
-      (row) => {
-        const { run_id: _run, approval_id: _approval, edited_into: _into, delivered_at, edited_from, ...columns } = row;
-        numbers.set(row.tool_run_id, numbers.size + 1);
-        const from = edited_from === null ? null : (numbers.get(edited_from) ?? null);
-        const session_no = row.dispatched_at === null ? null : 0;
-        this.#insert('tool_run', {
-          tool_run_no: numbers.size,
-          stream: RUN_NO,
-          ...columns,
-          edited_from: from,
-          session_no,
-        });
-        if (delivered_at !== null) this.#insert('tool_delivery', { tool_run_no: numbers.size, delivered_at });
-      },
-      (row) => row.tool_run_id,
-    );
-    await this.#paged<ApprovalRow, string>(
-      (after) => store.approvalsIn(run.run_id, { after, limit: PAGE }),
-      ({ tool_run_id, ...row }) => this.#insert('approval', { tool_run_no: numbers.get(tool_run_id) ?? null, ...row }),
-      (row) => row.approval_id,
-    );
-    await this.#paged<GatewayEventRow, number>(
-      (after) => store.gatewayEventsIn(run.run_id, { after, limit: PAGE }),
-      ({ run_id: _run, tool_run_id, ...row }) =>
-        this.#insert('gateway_event', {
-          stream: RUN_NO,
-          tool_run_no: tool_run_id === null ? null : (numbers.get(tool_run_id) ?? null),
-          ...row,
-        }),
-      (row) => row.seq,
-    );
+  digest(): string {
+    this.#flush();
+    return this.#hash.copy().digest('hex');
   }
 
-  /** Sessions by id alone: who worked where is nobody's business but the store's. */
-  #session(sessionId: string): number {
-    const known = this.#sessions.get(sessionId);
-    if (known !== undefined) return known;
-    const session_no = this.#sessions.size + 1;
-    this.#sessions.set(sessionId, session_no);
-    const nameless = { worker: '', host: '', boot_id: '', pid: 0, process_start: '', started_at: 0, last_seen_at: 0 };
-    this.#insert('worker_session', { session_no, session_id: sessionId, ...nameless });
-    return session_no;
+  #flush(): void {
+    if (this.#held.length > 0) this.#write(Buffer.from(this.#held.join('')));
+    this.#held = [];
+    this.#size = 0;
   }
 
-  async #paged<Row, Key extends string | number>(
-    read: (after: Key | null) => Promise<readonly Row[]>,
-    take: (row: Row) => void,
-    key: (row: Row) => Key,
-  ): Promise<void> {
-    for (let after: Key | null = null, last: Row | undefined; ; after = key(last)) {
-      const page = await read(after);
-      page.forEach(take);
-      last = page.at(-1);
-      if (last === undefined) return;
-    }
-  }
-
-  #insert(table: string, row: Readonly<Record<string, unknown>>): void {
-    const columns = Object.keys(row);
-    const places = columns.map(() => '?').join(', ');
-    this.#to.run(
-      `insert into ${table} (${columns.join(', ')}) values (${places})`,
-      ...(Object.values(row) as (string | number | null | Uint8Array)[]),
-    );
+  #write(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    for (let done = 0; done < bytes.byteLength; ) done += writeSync(this.#file, bytes, done);
   }
 }
