@@ -20,8 +20,8 @@ const NOBODY = -1;
  * however many needles there are and however they overlap. Where several end at one place, the longest is told.
  */
 export class Automaton {
-  /** The class of every code unit; 0 is every one that stands in no needle. */
-  readonly #classOf = new Uint16Array(65_536);
+  /** The class of every code unit up to the last that stands in a needle; 0 is every one that stands in none. */
+  readonly #classOf: Uint16Array;
   readonly #classes: number;
   readonly #next: Int32Array;
   /** By state: how long the longest needle is that ends there (0: none), and whose it is. */
@@ -29,7 +29,10 @@ export class Automaton {
   readonly #owner: Int32Array;
 
   constructor(needles: readonly Needle[]) {
-    this.#classes = this.#classify(needles);
+    const classes = classesOf(needles);
+    this.#classes = 1 + new Set(classes.values()).size;
+    this.#classOf = new Uint16Array(1 + Math.max(0, ...classes.keys()));
+    for (const [unit, letter] of classes) this.#classOf[unit] = letter;
     const states = 1 + needles.reduce((sum, { text }) => sum + text.length, 0);
     this.#next = new Int32Array(states * this.#classes).fill(UNSEEN);
     this.#length = new Int32Array(states);
@@ -46,7 +49,9 @@ export class Automaton {
     const classes = this.#classes;
     let state = ROOT;
     for (let index = 0; index < text.length; index += 1) {
-      state = next[state * classes + (classOf[text.charCodeAt(index)] as number)] as number;
+      const unit = text.charCodeAt(index);
+      const letter = unit < classOf.length ? (classOf[unit] as number) : 0;
+      state = next[state * classes + letter] as number;
       const found = length[state] as number;
       if (found > 0) tell({ start: index + 1 - found, end: index + 1, owner: this.#owner[state] as number });
     }
@@ -60,23 +65,12 @@ export class Automaton {
     const classes = this.#classes;
     let state = ROOT;
     for (let index = 0; index < count; index += 1) {
-      state = next[state * classes + (classOf[bytes[index] as number] as number)] as number;
+      const unit = bytes[index] as number;
+      const letter = unit < classOf.length ? (classOf[unit] as number) : 0;
+      state = next[state * classes + letter] as number;
       const found = length[state] as number;
       if (found > 0) tell({ start: index + 1 - found, end: index + 1, owner: this.#owner[state] as number });
     }
-  }
-
-  /** Gives the letters of the needles their classes, a letter in both cases the same one; answers how many classes there are. */
-  #classify(needles: readonly Needle[]): number {
-    let classes = 1;
-    for (const { text } of needles) {
-      for (let index = 0; index < text.length; index += 1) {
-        if (this.#classOf[text.charCodeAt(index)] !== 0) continue;
-        for (const same of casesOf(text.charAt(index))) this.#classOf[same.charCodeAt(0)] = classes;
-        classes += 1;
-      }
-    }
-    return classes;
   }
 
   /** The tree of all needles. */
@@ -125,7 +119,24 @@ export class Automaton {
   }
 }
 
+/** The letters of all needles by code unit, each with a number from 1, a letter in both cases with the same. */
+function classesOf(needles: readonly Needle[]): Map<number, number> {
+  const classes = new Map<number, number>();
+  let last = 0;
+  for (const { text } of needles) {
+    for (let index = 0; index < text.length; index += 1) {
+      if (classes.has(text.charCodeAt(index))) continue;
+      const units = casesOf(text.charAt(index)).map((same) => same.charCodeAt(0));
+      const known = units.map((unit) => classes.get(unit)).find((letter) => letter !== undefined);
+      last += known === undefined ? 1 : 0;
+      for (const unit of units) classes.set(unit, known ?? last);
+    }
+  }
+  return classes;
+}
+
 /** A letter in every case that is a single code unit too. */
 function casesOf(letter: string): string[] {
-  return [letter, letter.toLowerCase(), letter.toUpperCase()].filter((one) => one.length === 1);
+  const [lower, upper] = [letter.toLowerCase(), letter.toUpperCase()];
+  return [letter, lower, upper, lower.toUpperCase(), upper.toLowerCase()].filter((one) => one.length === 1);
 }

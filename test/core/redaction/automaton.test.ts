@@ -25,6 +25,13 @@ describe('an automaton', () => {
     ]);
   });
 
+  test('finds letters that are cases of each other by way of a third', () => {
+    const kelvin = '\u212a';
+    for (const text of ['kk', 'KK', `k${kelvin}`, `${kelvin}K`])
+      expect(searched([`k${kelvin}`, `Z${kelvin}`], text)).toEqual([{ start: 0, end: 2, owner: 0 }]);
+    expect(searched([`${kelvin}x`], 'kxKX')).toHaveLength(2);
+  });
+
   test('tells the first owner of a needle that two have', () => {
     expect(searched(['same', 'SAME'], 'same')).toEqual([{ start: 0, end: 4, owner: 0 }]);
   });
@@ -36,10 +43,10 @@ describe('an automaton', () => {
   test('searches as many bytes as it is told to', () => {
     const automaton = new Automaton([{ text: 'key', owner: 7 }]);
     const found: Found[] = [];
-    automaton.searchBytes(Buffer.from('a key, a KEY and a key'), 13, (one) => found.push(one));
+    automaton.searchBytes(Buffer.from('key, a KEY and a key'), 11, (one) => found.push(one));
     expect(found).toEqual([
-      { start: 2, end: 5, owner: 7 },
-      { start: 9, end: 12, owner: 7 },
+      { start: 0, end: 3, owner: 7 },
+      { start: 7, end: 10, owner: 7 },
     ]);
   });
 
