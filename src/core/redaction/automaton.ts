@@ -126,10 +126,8 @@ function classesOf(needles: readonly Needle[]): Map<number, number> {
   for (const { text } of needles) {
     for (let index = 0; index < text.length; index += 1) {
       if (classes.has(text.charCodeAt(index))) continue;
-      const units = casesOf(text.charAt(index)).map((same) => same.charCodeAt(0));
-      const known = units.map((unit) => classes.get(unit)).find((letter) => letter !== undefined);
-      last += known === undefined ? 1 : 0;
-      for (const unit of units) classes.set(unit, known ?? last);
+      last += 1;
+      for (const same of casesOf(text.charAt(index))) classes.set(same.charCodeAt(0), last);
     }
   }
   return classes;

@@ -36,6 +36,13 @@ describe('an automaton', () => {
     expect(searched(['same', 'SAME'], 'same')).toEqual([{ start: 0, end: 4, owner: 0 }]);
   });
 
+  test('takes letters beyond its last for others', () => {
+    expect(searched(['key'], 'zkeyz\u0100key')).toEqual([
+      { start: 1, end: 4, owner: 0 },
+      { start: 6, end: 9, owner: 0 },
+    ]);
+  });
+
   test('finds nothing without needles', () => {
     expect(searched([], 'anything')).toEqual([]);
   });
@@ -43,7 +50,7 @@ describe('an automaton', () => {
   test('searches as many bytes as it is told to', () => {
     const automaton = new Automaton([{ text: 'key', owner: 7 }]);
     const found: Found[] = [];
-    automaton.searchBytes(Buffer.from('key, a KEY and a key'), 11, (one) => found.push(one));
+    automaton.searchBytes(Buffer.from('keyz a KEY and a key'), 11, (one) => found.push(one));
     expect(found).toEqual([
       { start: 0, end: 3, owner: 7 },
       { start: 7, end: 10, owner: 7 },

@@ -99,6 +99,8 @@ describe('runs of letters', () => {
     expect(runsOf('ab'.repeat(6), HEX, 7)).toEqual([]);
     expect(runsOf('QUJDREVG', BASE64, 6)).toEqual([{ start: 0, end: 8 }]);
     expect(runsOf('QUJDREV', BASE64, 6)).toEqual([]);
+    expect(runsOf('.QUJDREVG.', BASE64, 6)).toEqual([{ start: 1, end: 9 }]);
+    expect([runsOf('QUJDREVGR', BASE64, 7), runsOf('QUJDREVGRA', BASE64, 7)]).toEqual([[], [{ start: 0, end: 10 }]]);
   });
 
   test('decode to the bytes that they were written from', () => {
@@ -133,6 +135,10 @@ describe('runs of letters', () => {
   test('are text when three of four bytes can be printed', () => {
     const told = (bytes: readonly number[]) => isText(Uint8Array.from([...bytes, 65, 65, 65]), bytes.length);
     expect([told([0x41, 0x42, 0x43, 0x80]), told([0x41, 0x42, 0x80, 0x80])]).toEqual([true, false]);
+    for (let byte = 0; byte < 256; byte += 1) {
+      const printable = byte === 0 || (byte >= 9 && byte <= 13) || (byte >= 32 && byte < 127);
+      expect([byte, told([byte])]).toEqual([byte, printable]);
+    }
     expect([told([0, 9, 10, 13]), told([32, 126, 11, 12]), told([1, 31, 127, 255])]).toEqual([true, true, false]);
   });
 });

@@ -85,6 +85,37 @@ test('pieces of a secret at the edge of a cut are taken out too', () => {
   expect(redactor.text('päss… and …1234 tell little')).toBe('päss… and …1234 tell little');
 });
 
+test('a piece is long enough with six characters, at every cut', () => {
+  expect(redactor.text('pässwö… pässw… x… pässwört-123…')).toBe('[secret WORD]… pässw… x… [secret WORD]…');
+  expect(redactor.text('…t-1234, …-1234 …ässwört-1234…pässwö…')).toBe(
+    '…[secret WORD], …-1234 …[secret WORD]…[secret WORD]…',
+  );
+});
+
+test('several that overlap have the name of the longest of all', () => {
+  const chain = redactorOf({ A: 'abcdefghijkl', B: 'klmnop', C: 'opqrstuv' });
+  expect(chain.text('-abcdefghijklmnopqrstuv-')).toBe('-[secret A]-');
+  const late = redactorOf({ FIRST: 'alpha-beta', SECOND: 'beta-gamma-delta' });
+  expect(late.text('far behind: alpha-beta-gamma-delta')).toBe('far behind: [secret SECOND]');
+});
+
+test('a text whose markers make matches again and again is replaced as a whole', () => {
+  const chain = redactorOf({ A: 'first-secret', B: 'a[secret' });
+  expect(chain.text('aa first-secret')).toBe('aa [secret A]');
+  expect(chain.text('aafirst-secret')).toBe('[secret B] B] A]');
+  expect(chain.text(`${'a'.repeat(9)}first-secret`)).toBe('[secret]');
+});
+
+test('encodings are looked through up to five layers', () => {
+  const layers = (count: number) => {
+    let text = 'pässwört-1234';
+    for (let layer = 0; layer < count; layer += 1) text = encodeURIComponent(text);
+    return text;
+  };
+  expect([0, 1, 2, 3, 4, 5].map((count) => redactor.text(layers(count)))).toEqual(Array(6).fill('[secret WORD]'));
+  expect(redactor.text(layers(6))).toBe(layers(6));
+});
+
 test('a secret with spaces is found however it was wrapped', () => {
   expect(redactor.text('Correct horse,\n  battery\nstaple')).toBe('[secret PHRASE]');
   expect(redactor.text('Correct+horse%2C+battery++staple!')).toBe('[secret PHRASE]!');

@@ -9,6 +9,7 @@ const VALUES: Readonly<Record<string, string>> = {
   FLAT: 'ababababab',
   STAGE: 'production',
   API_KEY: 'key-from-environment',
+  DUMMY_KEY: 'x',
 };
 
 function secrets(): Secrets {
@@ -63,6 +64,7 @@ describe('secrets', () => {
 
   test('of the environment are those whose name says so', () => {
     const own = secrets();
+    expect(own.resolve('$' + '{env:DUMMY_KEY}')).toBe('x');
     expect(own.resolve('$' + '{env:STAGE} $' + '{env:API_KEY} $' + '{env:SHORT}')).toBe(
       'production key-from-environment a1b2c',
     );
