@@ -128,6 +128,25 @@ test.concurrent.for([
   });
 });
 
+test.concurrent('who only looks at a run, or waits for runs, notices too', async () => {
+  await using project = await gatedProject({ cases: CASES, concurrency: HELD });
+  const at = { cwd: project.path };
+  await using run = startProctor(['run', 'profile.json', '--quiet'], at);
+  await project.called(HELD);
+  await using watch = startProctor(['watch', 'last'], at);
+  await using worker = startProctor(['worker'], at);
+  await watch.says('stderr', /0 passed/);
+  await worker.says('stderr', /working on/);
+
+  await rm(project.file('.proctor'), { recursive: true });
+
+  for (const process of [run, watch, worker]) {
+    expect(await endOf(process), process.stderr()).toEqual({ code: 3, signal: null });
+    expect(process.stderr()).toMatch(/ was removed while (the store|it) was in use, so no verdict is told/);
+    expect(process.stderr()).not.toMatch(/ {4}at /);
+  }
+});
+
 async function filesIn(folder: string): Promise<{ path: string; size: number }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -1,3 +1,4 @@
+import type { ApprovalRow } from '../../contract/store.ts';
 import { approvalDocument } from '../../gateway/describe.ts';
 import type { ApprovalView } from '../../gateway/gateway.ts';
 import { settleLeftovers } from '../../gateway/keep.ts';
@@ -36,15 +37,17 @@ export const approvals: Command<ApprovalsOptions> = async (context, options) =>
             oneLine(`${run.source}.${run.name}`),
             oneLine(run.principal),
             cut(oneLine(run.arguments), 60),
-            left(approval.expires_at - app.clock.now(), approval.ended_at !== null),
+            left(approval, app.clock.now()),
           ]),
         ),
       );
     return 0;
   });
 
-function left(ms: number, ended: boolean): string {
-  if (ended) return '';
+/** How long it can still be answered: never longer than it was given, whatever was done to the clock. */
+function left({ ended_at, expires_at, requested_at }: ApprovalRow, now: number): string {
+  if (ended_at !== null) return '';
+  const ms = Math.min(expires_at - now, expires_at - requested_at);
   return ms <= 0 ? 'expired' : `${Math.ceil(ms / 60_000)} min left`;
 }
 

@@ -74,6 +74,7 @@ export const demo: Command<Record<string, never>> = async (context) => {
       signal: show.signal,
       session_id: null,
     });
+    shown.catch(() => undefined); // awaited below; until then its failure is not an unhandled one
     const victim = children.at(-1);
     try {
       await killOne(app, run_id, victim, step);

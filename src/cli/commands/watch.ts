@@ -30,6 +30,7 @@ export const watch: Command<{ readonly run: string; readonly events?: boolean }>
           signal: shown.signal,
           session_id: null,
         });
+  show.catch(() => undefined); // awaited below; until then its failure is not an unhandled one
   try {
     await follow(context, app, run, options.events === true, interruption.drain);
   } finally {
