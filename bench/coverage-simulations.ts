@@ -1,13 +1,6 @@
-import {
-  bootstrapInterval,
-  clusterCodes,
-  MixtureSequence,
-  pairedDifference,
-  type SeededRandom,
-  seededRandom,
-  seedOf,
-  wilson,
-} from '../src/core/statistics/index.ts';
+import { ComparisonBuilder, type MetricComparison } from '../src/core/comparison.ts';
+import { MixtureSequence, type SeededRandom, seededRandom, seedOf } from '../src/core/statistics/index.ts';
+import { passes, uniform } from './coverage-draws.ts';
 
 /** How often an interval held the truth. */
 export interface Coverage {
@@ -25,32 +18,25 @@ const CONFIDENCE = 0.95;
 /** Every simulation; the same rounds give the same figures on every machine. */
 export function coverages(rounds: number): Coverage[] {
   return [
-    ...[
-      [0.9, 50],
-      [0.97, 200],
-      [0.5, 20],
-    ].map(([p = 0, n = 0]) =>
-      simulate('Wilson', `${n} cases, rate ${p}`, rounds, 0.93, (random) => {
-        const interval = wilson(count(random, p, n), n, CONFIDENCE);
-        return interval !== null && interval[0] <= p && p <= interval[1];
-      }),
-    ),
-    ...[20, 60].map((clusters) =>
-      simulate(
-        'clustered bootstrap',
-        `${clusters} clusters of 1 to 9 alike cases`,
-        Math.min(rounds, 1_000),
-        0.9,
-        (random) => clusteredRound(random, clusters),
-      ),
-    ),
     ...[6, 10, 40].map((cases) =>
       simulate(
         'paired test, alpha 0.05',
         `${cases} cases without a difference, three repeats`,
         Math.min(rounds, 500),
         0.95,
-        (random) => pairedRound(random, cases),
+        (random) => ofEqualAgents(random, cases).p_value >= 1 - CONFIDENCE,
+      ),
+    ),
+    ...[8, 40].map((cases) =>
+      simulate(
+        'interval of a difference',
+        `${cases} cases without a difference, three repeats`,
+        Math.min(rounds, 500),
+        0.95,
+        (random) => {
+          const [low, high] = ofEqualAgents(random, cases).interval;
+          return low <= 0 && 0 <= high;
+        },
       ),
     ),
     ...[0.8, 0.95].map((p) =>
@@ -61,7 +47,7 @@ export function coverages(rounds: number): Coverage[] {
     simulate('always valid (beta mixture)', 'means of three alike repeats, 500 looks', rounds, 0.95, (random) =>
       sequentialRound(0.75, 500, () => {
         const own = uniform(random) < 0.5 ? 0.95 : 0.55; // a case is easy or hard: its repeats are alike
-        return count(random, own, 3) / 3;
+        return passes(random, own, 3) / 3;
       }),
     ),
   ];
@@ -82,33 +68,29 @@ function simulate(
   return { interval, what, covered, error, bar: `≥ ${least * 100} %`, met: covered + 2 * error >= least };
 }
 
-/** Clusters whose cases share a rate drawn around 0.8; the truth is the mean over cases, 0.8. */
-function clusteredRound(random: SeededRandom, clusters: number): boolean {
-  const values: number[] = [];
-  const names: string[] = [];
-  for (let cluster = 0; cluster < clusters; cluster += 1) {
-    const rate = uniform(random) < 0.5 ? 0.65 : 0.95;
-    const size = 1 + random.below(9);
-    for (let member = 0; member < size; member += 1) {
-      values.push(uniform(random) < rate ? 1 : 0);
-      names.push(`k${cluster}`);
-    }
+/** Two equal agents over the same cases: each case has a rate of its own, both are tried three times. */
+function equalAgents(random: SeededRandom, cases: number): ComparisonBuilder {
+  const builder = new ComparisonBuilder({
+    policy: { test: 'paired_bootstrap', alpha: 1 - CONFIDENCE, max_regressions: null },
+    seed: String(random.uint32()),
+    same_grading: true,
+  });
+  for (let index = 0; index < cases; index += 1) {
+    const rate = uniform(random);
+    const summary = () => {
+      const passed = passes(random, rate, 3);
+      return { case_id: `${index}`, case_content: '', cluster: null, graded: 3, passed, score: null, dimensions: {} };
+    };
+    builder.add(summary(), summary());
   }
-  const seed = seedOf('coverage', String(random.uint32()));
-  const options = { seed, confidence: CONFIDENCE, resamples: 500 };
-  const interval = bootstrapInterval(values, clusterCodes(names, values.length), options);
-  return interval !== null && interval[0] <= 0.8 && 0.8 <= interval[1];
+  return builder;
 }
 
-/** True when a paired test of two equal agents finds nothing: each case has a rate of its own, both are tried three times. */
-function pairedRound(random: SeededRandom, cases: number): boolean {
-  const differences = Array.from({ length: cases }, () => {
-    const rate = uniform(random);
-    return (count(random, rate, 3) - count(random, rate, 3)) / 3;
-  });
-  const seed = seedOf('coverage', String(random.uint32()));
-  const found = pairedDifference(differences, null, { seed, confidence: CONFIDENCE, resamples: 1_000 });
-  return found !== null && found.p_value >= 1 - CONFIDENCE;
+/** What the comparison of two equal agents says of the pass rate. */
+function ofEqualAgents(random: SeededRandom, cases: number): MetricComparison {
+  const [found] = equalAgents(random, cases).end().metrics;
+  if (found === undefined) throw new Error('a comparison without a pass rate');
+  return found;
 }
 
 /** True when the truth was never beyond the interval, at any look. */
@@ -119,14 +101,4 @@ function sequentialRound(truth: number, looks: number, draw: () => number): bool
     if (sequence.beyond(truth) !== null) return false;
   }
   return true;
-}
-
-function count(random: SeededRandom, p: number, n: number): number {
-  let passed = 0;
-  for (let index = 0; index < n; index += 1) if (uniform(random) < p) passed += 1;
-  return passed;
-}
-
-function uniform(random: SeededRandom): number {
-  return random.uint32() / 2 ** 32;
 }

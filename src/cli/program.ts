@@ -173,7 +173,13 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
       .option('--alpha <p>', 'a two-sided p-value below it is a difference', share)
       .option('--max-regressions <n>', 'more regressed cases are a regression whatever the test says', whole)
       .option('--baseline-revision <n>', 'the baseline by this revision instead of the last; 0 is the run’s own', whole)
-      .option('--candidate-revision <n>', 'the candidate by this revision', whole),
+      .option('--candidate-revision <n>', 'the candidate by this revision', whole)
+      .option(
+        '--min-cases <n>',
+        'fewer paired cases are no comparison; default: all of the baseline, less allowed faults',
+        whole,
+      )
+      .option('--any-grading', 'compare runs that were graded by different evaluators or rules too'),
     async () => (await import('./commands/compare.ts')).compare,
     ['baseline', 'candidate'],
   );

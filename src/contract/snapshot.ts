@@ -23,6 +23,8 @@ export interface Snapshot {
   /** Resolved evaluators by ref: the version that grades. */
   readonly evaluators: readonly { readonly ref: string; readonly digest: string | null }[];
   readonly code: readonly CodeDigest[];
+  /** How many cases each case group has, in the order of the groups; absent in runs of method 1. */
+  readonly group_cases?: readonly number[];
   /** The run that the gate compares with, frozen; absent when the gate names none or none was blessed. */
   readonly baseline?: FrozenBaseline;
   /** The policy and the definitions of the gated tools; absent when the agent has none. */
@@ -42,6 +44,8 @@ export interface RegradedRun {
 export interface FrozenBaseline {
   readonly run_id: string;
   readonly content_digest: string;
+  /** How it was graded (`core/grading.ts`); absent where a run of method 1 was frozen. */
+  readonly grading?: string;
   /** Digest of the manifest of its case summaries. */
   readonly summaries: string;
   /** The revision of its grades, where people had corrected some. */

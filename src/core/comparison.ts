@@ -1,12 +1,9 @@
-import type { CaseSummary } from './case-summary.ts';
-import {
-  exactMcNemar,
-  holm,
-  type Interval,
-  type PairedDifference,
-  pairedDifference,
-  seedOf,
-} from './statistics/index.ts';
+import { compare as compareExactly, fraction } from '../lib/rational.ts';
+import { exactDimension } from './aggregate.ts';
+import { type CaseSummary, summaryScore } from './case-summary.ts';
+import { comparisonOutcome } from './comparison-outcome.ts';
+import { PairedMetrics } from './paired-metrics.ts';
+import type { Interval } from './statistics/index.ts';
 
 /** The declared test of a paired comparison. */
 export const PAIRED_TESTS = ['exact_mcnemar', 'paired_bootstrap'] as const;
@@ -20,6 +17,10 @@ export interface ComparisonPolicy {
   readonly alpha: number;
   /** More regressed cases than this is a regression whatever the test says; null: only the test decides. */
   readonly max_regressions: number | null;
+  /** Fewer paired cases are no comparison; null: all of the baseline's but the allowed faults. Absent in method 1. */
+  readonly min_cases?: number | null;
+  /** The share of cases that may be missing by faults; absent in method 1. */
+  readonly max_infra_rate?: number;
 }
 
 /** How the cases of the two runs stand to each other; only `paired` ones are compared. */
@@ -32,8 +33,10 @@ export interface Pairing {
   readonly only_candidate: number;
   /** The same id with another content. */
   readonly changed: number;
-  /** In both, but without a graded execution in one of them (infrastructure, grader, cancelled). */
+  /** In both, but without a graded execution in one of them (infrastructure, configuration, grader, cancelled). */
   readonly ungraded: number;
+  /** Cases that passed in the baseline at least once and are not paired, by what became of them; absent in method 1. */
+  readonly passes_not_shown?: { readonly lost: number; readonly changed: number; readonly ungraded: number };
 }
 
 /** One metric of both runs over the paired cases. */
@@ -61,13 +64,15 @@ export interface MetricComparison {
 
 /** Two runs, paired case by case. */
 export interface Comparison {
+  /** Whether both runs were graded alike; null where the baseline does not say, absent in method 1. */
+  readonly same_grading?: boolean | null;
   readonly policy: ComparisonPolicy;
   readonly pairing: Pairing;
   readonly improved: number;
   readonly regressed: number;
   readonly equal: number;
   readonly metrics: readonly MetricComparison[];
-  /** `regression` by the declared policy; `no_regression`; `not_comparable` when no case is in both. */
+  /** `regression` by the declared policy; `no_regression`; `not_comparable` where too little was compared to say. */
   readonly outcome: 'regression' | 'no_regression' | 'not_comparable';
   /** The rule that decided, with its numbers. */
   readonly reason: string;
@@ -81,10 +86,11 @@ export interface CaseChange {
   readonly candidate: { readonly graded: number; readonly passed: number } | null;
 }
 
-interface Pairs {
-  readonly baseline: number[];
-  readonly candidate: number[];
-  readonly clusters: (string | null)[];
+/** What two runs are compared by: the policy, a seed that names what is compared, and whether both were graded alike. */
+export interface ComparisonOptions {
+  readonly policy: ComparisonPolicy;
+  readonly seed: string;
+  readonly same_grading: boolean | null;
 }
 
 /**
@@ -92,9 +98,8 @@ interface Pairs {
  * rows of summaries, the policy and the seed.
  */
 export class ComparisonBuilder {
-  readonly #policy: ComparisonPolicy;
-  readonly #seed: string;
-  readonly #pairs = new Map<string, Pairs>();
+  readonly #options: ComparisonOptions;
+  readonly #metrics = new PairedMetrics();
   readonly #pairing = {
     baseline_cases: 0,
     candidate_cases: 0,
@@ -104,13 +109,12 @@ export class ComparisonBuilder {
     changed: 0,
     ungraded: 0,
   };
+  readonly #notShown = { lost: 0, changed: 0, ungraded: 0 };
   #improved = 0;
   #regressed = 0;
 
-  /** `seed` names what is compared, such as the digests of both runs. */
-  constructor(policy: ComparisonPolicy, seed: string) {
-    this.#policy = policy;
-    this.#seed = seed;
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
   }
 
   /** Takes one case of either run or of both; `tags` of the case add a metric each. Answers what became of it. */
@@ -130,140 +134,71 @@ export class ComparisonBuilder {
     const pairing = this.#pairing;
     if (baseline !== null) pairing.baseline_cases += 1;
     if (candidate !== null) pairing.candidate_cases += 1;
-    const lone = baseline === null ? 'only_candidate' : candidate === null ? 'only_baseline' : null;
-    if (baseline === null || candidate === null) {
-      pairing[lone ?? 'only_baseline'] += 1;
-      return lone ?? 'only_baseline';
+    if (baseline === null) {
+      pairing.only_candidate += 1;
+      return 'only_candidate';
+    }
+    const passed = baseline.passed > 0 ? 1 : 0;
+    if (candidate === null) {
+      pairing.only_baseline += 1;
+      this.#notShown.lost += passed;
+      return 'only_baseline';
     }
     if (baseline.case_content !== candidate.case_content) {
       pairing.changed += 1;
+      this.#notShown.changed += passed;
       return 'changed';
     }
     if (baseline.graded === 0 || candidate.graded === 0) {
       pairing.ungraded += 1;
+      this.#notShown.ungraded += passed;
       return 'ungraded';
     }
     pairing.paired += 1;
-    const before = baseline.passed / baseline.graded;
-    const after = candidate.passed / candidate.graded;
+    return this.#pairCase(baseline, candidate, tags);
+  }
+
+  #pairCase(baseline: CaseSummary, candidate: CaseSummary, tags: readonly string[]): CaseChange['change'] {
+    const before = fraction(BigInt(baseline.passed), BigInt(baseline.graded));
+    const after = fraction(BigInt(candidate.passed), BigInt(candidate.graded));
     for (const metric of ['pass_rate', ...tags.map((tag) => `tag.${tag}`)])
-      this.#pair(metric, before, after, candidate.cluster);
-    if (baseline.score !== null && candidate.score !== null)
-      this.#pair('mean_score', baseline.score, candidate.score, candidate.cluster);
-    for (const [name, score] of Object.entries(candidate.dimensions)) {
-      const old = baseline.dimensions[name];
-      if (old !== undefined) this.#pair(`dimension.${name}`, old, score, candidate.cluster);
-    }
-    if (after > before) this.#improved += 1;
-    if (after < before) this.#regressed += 1;
-    return after > before ? 'improved' : after < before ? 'regressed' : 'equal';
+      this.#metrics.add(metric, before, after, candidate.cluster);
+    this.#metrics.add('mean_score', summaryScore(baseline), summaryScore(candidate), candidate.cluster);
+    for (const name of Object.keys(candidate.dimensions))
+      this.#metrics.add(
+        `dimension.${name}`,
+        exactDimension(baseline, name),
+        exactDimension(candidate, name),
+        candidate.cluster,
+      );
+    const sign = compareExactly(after, before);
+    if (sign > 0) this.#improved += 1;
+    if (sign < 0) this.#regressed += 1;
+    return sign > 0 ? 'improved' : sign < 0 ? 'regressed' : 'equal';
   }
 
   end(): Comparison {
-    const metrics = this.#metrics();
-    const paired = this.#pairing.paired;
-    const [outcome, reason] = this.#decide(metrics.find(({ metric }) => metric === 'pass_rate'));
-    return {
-      policy: this.#policy,
-      pairing: { ...this.#pairing },
+    const { policy, same_grading } = this.#options;
+    const metrics = this.#metrics.end(policy, this.#options.seed);
+    const pairing: Pairing = { ...this.#pairing, passes_not_shown: { ...this.#notShown } };
+    const [outcome, reason] = comparisonOutcome({
+      policy,
+      pairing,
+      same_grading,
       improved: this.#improved,
       regressed: this.#regressed,
-      equal: paired - this.#improved - this.#regressed,
+      rate: metrics.find(({ metric }) => metric === 'pass_rate'),
+    });
+    return {
+      same_grading,
+      policy,
+      pairing,
+      improved: this.#improved,
+      regressed: this.#regressed,
+      equal: pairing.paired - this.#improved - this.#regressed,
       metrics,
       outcome,
       reason,
     };
   }
-
-  #pair(metric: string, baseline: number, candidate: number, cluster: string | null): void {
-    let pairs = this.#pairs.get(metric);
-    if (pairs === undefined) {
-      pairs = { baseline: [], candidate: [], clusters: [] };
-      this.#pairs.set(metric, pairs);
-    }
-    pairs.baseline.push(baseline);
-    pairs.candidate.push(candidate);
-    pairs.clusters.push(cluster);
-  }
-
-  /** Pass rate and mean score first, then dimensions and tags by name; p-values adjusted within each of the two kinds. */
-  #metrics(): MetricComparison[] {
-    const ofKind = (prefix: string) => [...this.#pairs.keys()].filter((name) => name.startsWith(prefix)).sort();
-    const single = ['pass_rate', 'mean_score'].filter((name) => this.#pairs.has(name));
-    const families = [...single.map((name) => [name]), ofKind('dimension.'), ofKind('tag.')];
-    return families.flatMap((names) => {
-      const found = names.map((name) => this.#metric(name));
-      const adjusted = holm(found.map(({ p_value }) => p_value));
-      return found.map((metric, index) => ({ ...metric, p_adjusted: adjusted[index] ?? metric.p_value }));
-    });
-  }
-
-  #metric(metric: string): MetricComparison {
-    const pairs = this.#pairs.get(metric) ?? { baseline: [], candidate: [], clusters: [] };
-    const differences = pairs.candidate.map((value, index) => value - (pairs.baseline[index] ?? 0));
-    const found = pairedDifference(differences, pairs.clusters, {
-      seed: seedOf(this.#seed, `compare/${metric}`),
-      confidence: 1 - this.#policy.alpha,
-    });
-    if (found === null) throw new RangeError(`no case has a value of ${metric}`);
-    // McNemar's test is about single results of independent cases.
-    const binary =
-      this.#policy.test === 'exact_mcnemar' &&
-      isRate(metric) &&
-      differences.every((value) => Number.isInteger(value)) &&
-      pairs.clusters.every((cluster) => cluster === null);
-    const count = (sign: number) => differences.filter((value) => value === sign).length;
-    const p_value = binary ? exactMcNemar(count(1), count(-1)) : found.p_value;
-    const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-    return {
-      metric,
-      cases: differences.length,
-      units: found.units,
-      baseline: mean(pairs.baseline),
-      candidate: mean(pairs.candidate),
-      delta: found.mean,
-      interval: found.interval,
-      test: binary ? 'exact_mcnemar' : 'paired_bootstrap',
-      p_value,
-      p_adjusted: p_value,
-      minimal_detectable_effect: detectable(found, this.#policy.alpha),
-    };
-  }
-
-  #decide(rate: MetricComparison | undefined): [Comparison['outcome'], string] {
-    const { alpha, max_regressions } = this.#policy;
-    if (rate === undefined) return ['not_comparable', 'no case was graded in both runs'];
-    const regressed = `${this.#regressed} of ${rate.cases} cases regressed, ${this.#improved} improved`;
-    if (max_regressions !== null && this.#regressed > max_regressions)
-      return ['regression', `${regressed}; at most ${max_regressions} may regress`];
-    // A test that could not have found anything is no comfort: unless a count decides, too few units are no comparison.
-    if (max_regressions === null && rate.units < leastUnits(alpha))
-      return [
-        'not_comparable',
-        `${regressed}; ${rate.units} cases or clusters cannot show a regression at alpha ${alpha}, which takes ${leastUnits(alpha)}`,
-      ];
-    const test = `${rate.test} p = ${rate.p_value.toPrecision(3)}`;
-    if (rate.delta < 0 && rate.p_value < alpha)
-      return ['regression', `${regressed}; the pass rate fell by ${(-rate.delta).toFixed(4)}, ${test} below ${alpha}`];
-    const told = rate.delta < 0 ? `${test}, not below ${alpha}` : `the pass rate did not fall`;
-    return ['no_regression', `${regressed}; ${told}`];
-  }
-}
-
-/** The normal form is about many units; with few the test itself needs a share of them to differ one way. */
-function detectable({ units, minimal_detectable_effect }: PairedDifference, alpha: number): number | null {
-  const needed = leastUnits(alpha) / units;
-  if (minimal_detectable_effect === null || minimal_detectable_effect === 0 || needed > 1) return null;
-  return Math.min(1, Math.max(minimal_detectable_effect, needed));
-}
-
-/** The fewest units that could show a difference at all: with n that all fall, an exact test comes to 2^(1 − n). */
-function leastUnits(alpha: number): number {
-  let units = 1;
-  while (2 ** (1 - units) >= alpha) units += 1;
-  return units;
-}
-
-function isRate(metric: string): boolean {
-  return metric === 'pass_rate' || metric.startsWith('tag.');
 }

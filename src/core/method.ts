@@ -3,10 +3,10 @@ import type { CaseGroup, Profile } from '../contract/profile.ts';
 import type { Snapshot } from '../contract/snapshot.ts';
 import { type Aggregate, aggregate, failedAggregate } from './aggregate.ts';
 import { type CaseSummary, type ContentOutcome, summarize } from './case-summary.ts';
-import { ComparisonBuilder, type ComparisonPolicy } from './comparison.ts';
+import { ComparisonBuilder, type ComparisonOptions, type ComparisonPolicy } from './comparison.ts';
 import { EarlyStop } from './early-stop.ts';
 import * as first from './method-1/index.ts';
-import { VerdictBuilder } from './verdict.ts';
+import { type FrozenForVerdict, VerdictBuilder } from './verdict.ts';
 
 /** How a run is computed from its evidence: arithmetic, statistics and gate. The snapshot freezes which method counts. */
 export interface Method {
@@ -14,8 +14,10 @@ export interface Method {
   aggregate(group: CaseGroup, defaults: Profile['defaults'], results: Parameters<typeof aggregate>[2]): Aggregate;
   failedAggregate(group: CaseGroup): Aggregate;
   summarize(rows: readonly ContentOutcome[]): CaseSummary;
-  verdict(profile: Profile, snapshotDigest: string): Pick<VerdictBuilder, 'add' | 'end'>;
-  comparison(policy: ComparisonPolicy, seed: string): Pick<ComparisonBuilder, 'add' | 'end'>;
+  verdict(snapshot: FrozenForVerdict, snapshotDigest: string): Pick<VerdictBuilder, 'add' | 'end'>;
+  /** What the gate's baseline declares, with the test that follows from the repeats where it names none; null without a baseline. */
+  comparisonPolicy(profile: Pick<Profile, 'gate' | 'repeats'>): ComparisonPolicy | null;
+  comparison(options: ComparisonOptions): Pick<ComparisonBuilder, 'add' | 'end'>;
   earlyStop(profile: Pick<Profile, 'gate' | 'repeats'>): Pick<EarlyStop, 'add' | 'decision'>;
 }
 
@@ -28,8 +30,9 @@ const METHODS: Readonly<Record<1 | 2, Method>> = {
     aggregate: first.aggregate,
     failedAggregate: first.failedAggregate,
     summarize: first.summarize,
-    verdict: (profile, snapshotDigest) => new first.VerdictBuilder(profile, snapshotDigest),
-    comparison: (policy, seed) => new first.ComparisonBuilder(policy, seed),
+    verdict: ({ profile }, snapshotDigest) => new first.VerdictBuilder(profile, snapshotDigest),
+    comparisonPolicy: first.comparisonPolicy,
+    comparison: ({ policy, seed }) => new first.ComparisonBuilder(policy, seed),
     earlyStop: (profile) => new first.EarlyStop(profile),
   },
   2: {
@@ -37,8 +40,13 @@ const METHODS: Readonly<Record<1 | 2, Method>> = {
     aggregate,
     failedAggregate,
     summarize,
-    verdict: (profile, snapshotDigest) => new VerdictBuilder(profile, snapshotDigest),
-    comparison: (policy, seed) => new ComparisonBuilder(policy, seed),
+    verdict: (snapshot, snapshotDigest) => new VerdictBuilder(snapshot, snapshotDigest),
+    comparisonPolicy(profile) {
+      const { baseline, max_infra_rate } = profile.gate;
+      const policy = first.comparisonPolicy(profile);
+      return policy === null ? null : { ...policy, min_cases: baseline?.min_cases ?? null, max_infra_rate };
+    },
+    comparison: (options) => new ComparisonBuilder(options),
     earlyStop: (profile) => new EarlyStop(profile),
   },
 };

@@ -1,21 +1,35 @@
-import type { GateCondition, Profile } from '../contract/profile.ts';
+import type { GateCondition } from '../contract/gate.ts';
+import type { Profile } from '../contract/profile.ts';
+import type { Snapshot } from '../contract/snapshot.ts';
 import type { Fault, GateStatus } from '../contract/state.ts';
-import type { Comparison, ComparisonPolicy } from './comparison.ts';
+import { compare, fraction, type Rational, rationalOf, toNumber } from '../lib/rational.ts';
+import { dimensionsOf } from './aggregate.ts';
+import type { Comparison } from './comparison.ts';
 import type { SequentialCondition, StopDecision } from './early-stop.ts';
-import { type Interval, passRateInterval, seedOf, wilson } from './statistics/index.ts';
+import { valueNumber, within } from './exact-number.ts';
+import { type Interval, MixtureSequence, meanInterval } from './statistics/index.ts';
 import { type Outcome, Tally } from './tally.ts';
+import { againstBaseline, conditionText, decidedEarly, tooFewText } from './verdict-reasons.ts';
 
 /** A gate condition with the value it was held against. */
 export interface ConditionResult extends GateCondition {
   /** The point value or the interval's bound; null when there was too little to compute it. */
   readonly value: number | null;
   readonly holds: boolean | null;
+  /** The cases that the value stands on, and the fewest that the condition asks for; absent in verdicts of method 1. */
+  readonly cases?: number;
+  readonly least_cases?: number;
 }
+
+/** How the interval of the pass rate came about; the bootstraps and Wilson's belong to method 1. */
+export type IntervalMethod = 'gaffke' | 'beta_mixture' | 'wilson' | 'cluster_bootstrap' | 'bootstrap';
 
 /** The verdict: the gate with its statistics, derived from the frozen snapshot and the evidence's content alone. */
 export interface Verdict {
   readonly snapshot_digest: string;
   readonly content_digest: string;
+  /** The method that computed it (`method.ts`); absent in verdicts of method 1. */
+  readonly method?: 2;
   readonly gate_status: Exclude<GateStatus, 'unknown'>;
   /** The rule that decided, with its numbers, in one sentence. */
   readonly reason: string;
@@ -38,7 +52,7 @@ export interface Verdict {
   /** passed / all. */
   readonly pass_rate_strict: number | null;
   readonly interval: readonly [number, number] | null;
-  readonly interval_method: 'wilson' | 'cluster_bootstrap' | 'bootstrap' | 'beta_mixture' | null;
+  readonly interval_method: IntervalMethod | null;
   readonly mean_score: number | null;
   readonly scores: Readonly<Record<string, number>>;
   /** The paired comparison with the baseline; null when none was blessed; absent when the gate names none. */
@@ -65,30 +79,29 @@ export interface BaselineResult extends Comparison {
   readonly content_digest: string;
 }
 
-/** What the gate's baseline declares, with the test that follows from the repeats where it names none; null without a baseline. */
-export function comparisonPolicy({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>): ComparisonPolicy | null {
-  if (gate.baseline === null) return null;
-  const { test, alpha, max_regressions } = gate.baseline;
-  return { test: test ?? (repeats === 1 ? 'exact_mcnemar' : 'paired_bootstrap'), alpha, max_regressions };
-}
+/** What a verdict follows from, besides the outcomes: the frozen snapshot. */
+export type FrozenForVerdict = Pick<Snapshot, 'profile' | 'group_cases'>;
 
 const CONFIDENCE = 0.95; // two-sided, unless a condition says otherwise (CONTRACTS, statistics)
+
+/** A condition with its exact value, for the sentence that tells it. */
+export interface HeldCondition extends ConditionResult {
+  readonly exact: Rational | null;
+}
 
 /** Collects outcomes in (case_id, repeat) order and ends in a verdict; the same inputs give the same bytes. */
 export class VerdictBuilder {
   readonly #profile: Profile;
+  readonly #groupCases: readonly number[] | undefined;
   readonly #snapshotDigest: string;
   readonly #tally: Tally;
 
-  constructor(profile: Profile, snapshotDigest: string) {
+  constructor({ profile, group_cases }: FrozenForVerdict, snapshotDigest: string) {
     this.#profile = profile;
+    this.#groupCases = group_cases;
     this.#snapshotDigest = snapshotDigest;
-    const conditions = profile.gate.all;
-    const intervals = conditions
-      .filter((condition) => condition.bound !== 'point')
-      .map((condition) => condition.metric);
-    const wanted = new Set(['pass_rate', ...intervals.filter((metric) => /^(mean_score|dimension\.)/.test(metric))]);
-    this.#tally = new Tally([...wanted], [...new Set(conditions.flatMap((condition) => condition.k ?? []))]);
+    const bounded = profile.gate.all.filter(({ bound }) => bound !== 'point').map(({ metric }) => metric);
+    this.#tally = new Tally(['pass_rate', ...bounded]);
   }
 
   add(outcome: Outcome): void {
@@ -99,28 +112,28 @@ export class VerdictBuilder {
     const tally = this.#tally;
     tally.end(left_out);
     const { graded, passed, counts } = tally;
-    const conditions = this.#profile.gate.all.map((condition, index) =>
-      this.#hold(condition, decision?.conditions[index]),
-    );
-    const [gate_status, reason] = this.#decide(conditions, baseline, decision);
+    const held = this.#profile.gate.all.map((condition, index) => this.#hold(condition, decision?.conditions[index]));
+    const [gate_status, reason] = this.#decide(held, baseline, decision);
     const interval = decision === null ? this.#interval('pass_rate', CONFIDENCE) : decision.interval;
+    const mean = tally.mean('mean_score');
     return {
       snapshot_digest: this.#snapshotDigest,
       content_digest: contentDigest,
+      method: 2,
       gate_status,
       reason,
-      conditions,
+      conditions: held.map(({ exact: _exact, ...condition }) => condition),
       cases: tally.cases,
       repeats: this.#profile.repeats,
       executions: { ...counts },
       faults: { ...tally.faults },
       graded,
       passed,
-      pass_rate: ratio(passed, graded),
-      pass_rate_strict: ratio(passed, counts.total),
+      pass_rate: graded === 0 ? null : passed / graded,
+      pass_rate_strict: counts.total === 0 ? null : passed / counts.total,
       interval,
-      interval_method: interval === null ? null : decision === null ? this.#method() : 'beta_mixture',
-      mean_score: tally.mean('mean_score'),
+      interval_method: interval === null ? null : this.#sequential ? 'beta_mixture' : 'gaffke',
+      mean_score: mean === null ? null : toNumber(mean),
       scores: tally.scores(),
       ...(this.#profile.gate.baseline === null ? {} : { baseline }),
       ...(this.#profile.early_stop === 'off' ? {} : { early_stop: stopped(decision) }),
@@ -128,88 +141,108 @@ export class VerdictBuilder {
   }
 
   #decide(
-    conditions: readonly ConditionResult[],
+    conditions: readonly HeldCondition[],
     baseline: BaselineResult | null,
     decision: StopDecision | null,
   ): [Verdict['gate_status'], string] {
-    const { gate } = this.#profile;
-    const { counts, faults, graded, passed, cases } = this.#tally;
-    const broken = faults.infrastructure + faults.configuration + faults.grader;
-    if (counts.total === 0) return ['inconclusive', 'the run has no executions'];
-    if (counts.cancelled > 0)
-      return [
-        'inconclusive',
-        `a budget of the run is spent: ${counts.cancelled} of ${counts.total} executions were not made`,
-      ];
-    if (broken / counts.total > gate.max_infra_rate) {
-      return [
-        'inconclusive',
-        `${broken} of ${counts.total} executions ended by infrastructure, configuration or grader faults, above max_infra_rate ${gate.max_infra_rate}`,
-      ];
-    }
-    if (graded === 0) return ['inconclusive', 'no execution was graded'];
-    if (cases < gate.min_cases)
-      return ['inconclusive', `${cases} graded cases, fewer than min_cases ${gate.min_cases}`];
+    const inconclusive = this.#whyInconclusive();
+    if (inconclusive !== null) return ['inconclusive', inconclusive];
     if (decision !== null) return decidedEarly(decision);
-    if (gate.all.length === 0 && gate.baseline === null) {
-      return passed === graded
-        ? ['pass', `all ${graded} graded executions passed`]
-        : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
-    }
+    const { gate } = this.#profile;
+    if (gate.all.length === 0 && gate.baseline === null) return this.#withoutGate();
     const failed = conditions.find((condition) => condition.holds === false);
-    if (failed) return ['fail', describe(failed)];
+    if (failed) return ['fail', conditionText(failed)];
     const compared = gate.baseline === null ? null : againstBaseline(baseline);
     if (compared?.[0] === 'fail') return compared;
     const unknown = conditions.find((condition) => condition.holds === null);
-    if (unknown) return ['inconclusive', `${nameOf(unknown)} could not be computed: too few cases or repeats`];
+    if (unknown) return ['inconclusive', tooFewText(unknown)];
     if (compared?.[0] === 'inconclusive') return compared;
-    return ['pass', [...conditions.map(describe), ...(compared === null ? [] : [compared[1]])].join('; ')];
+    return ['pass', [...conditions.map(conditionText), ...(compared === null ? [] : [compared[1]])].join('; ')];
+  }
+
+  /** Why the gate cannot be decided whatever the conditions say; null when it can. */
+  #whyInconclusive(): string | null {
+    const { gate } = this.#profile;
+    const { counts, faults, graded, cases } = this.#tally;
+    const broken = faults.infrastructure + faults.configuration + faults.grader;
+    if (counts.total === 0) return 'the run has no executions';
+    if (counts.cancelled > 0)
+      return `a budget of the run is spent: ${counts.cancelled} of ${counts.total} executions were not made`;
+    if (compare(share(broken, counts.total), rationalOf(gate.max_infra_rate)) > 0)
+      return `${broken} of ${counts.total} executions ended by infrastructure, configuration or grader faults, above max_infra_rate ${gate.max_infra_rate}`;
+    if (graded === 0) return 'no execution was graded';
+    if (cases < gate.min_cases) return `${cases} graded cases, fewer than min_cases ${gate.min_cases}`;
+    return null;
+  }
+
+  /** No gate given: nothing may be blocked, and every graded execution must pass. */
+  #withoutGate(): [Verdict['gate_status'], string] {
+    const { graded, passed, blocked } = this.#tally;
+    if (blocked > 0)
+      return ['fail', `${blocked} of ${graded} graded executions have a failed blocking evaluator or dimension`];
+    return passed === graded
+      ? ['pass', `all ${graded} graded executions passed`]
+      : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
   }
 
   /** Before the plan was through the always-valid interval decides, whatever bound is asked for. */
-  #hold(condition: GateCondition, early?: SequentialCondition): ConditionResult {
-    if (early !== undefined) return { ...condition, value: early.mean, holds: early.holds };
-    const value = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
-    if (value === null) return { ...condition, value, holds: null };
-    const holds =
-      (condition.min === null || value >= condition.min) && (condition.max === null || value <= condition.max);
-    return { ...condition, value, holds };
-  }
-
-  #point({ metric, k }: GateCondition): number | null {
-    const { passed, graded, counts, faults } = this.#tally;
-    if (metric === 'pass_rate') return ratio(passed, graded);
-    if (metric === 'pass_rate_strict') return ratio(passed, counts.total);
-    if (metric === 'infra_rate')
-      return ratio(faults.infrastructure + faults.configuration + faults.grader, counts.total);
-    return this.#tally.mean(k === null ? metric : `${metric}/${k}`);
-  }
-
-  #bound(condition: GateCondition): number | null {
-    const interval = this.#interval(condition.metric, condition.confidence);
-    return interval === null ? null : condition.bound === 'lower' ? interval[0] : interval[1];
-  }
-
-  /** One repeat and no clusters: Wilson over cases; else values reduced per case and a seeded bootstrap over units. */
-  #interval(metric: string, confidence: number): Interval | null {
-    if (metric === 'pass_rate' && this.#method() === 'wilson') {
-      return this.#tally.graded === 0 ? null : wilson(this.#tally.passed, this.#tally.graded, confidence);
+  #hold(condition: GateCondition, early?: SequentialCondition): HeldCondition {
+    if (early !== undefined) {
+      const exact = early.mean === null ? null : rationalOf(early.mean);
+      return { ...condition, value: early.mean, holds: early.holds, cases: early.cases, least_cases: 0, exact };
     }
-    if (metric !== 'pass_rate' && metric !== 'mean_score' && !metric.startsWith('dimension.')) return null;
-    const { values, clusters } = this.#tally.perCase(metric);
-    const seed = seedOf(this.#snapshotDigest, `${metric}/${confidence}`);
-    return passRateInterval({
-      values,
-      clusters: this.#tally.clustered ? clusters : null,
-      repeats: this.#profile.repeats,
-      confidence,
-      seed,
-    });
+    const { value: exact, cases } = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
+    const least_cases = this.#leastCases(condition);
+    const holds = exact === null || cases < least_cases ? null : within(exact, condition);
+    const value = exact === null ? null : valueNumber(exact, condition);
+    return { ...condition, value, holds, cases, least_cases, exact };
   }
 
-  #method(): 'wilson' | 'cluster_bootstrap' | 'bootstrap' {
-    if (this.#tally.clustered) return 'cluster_bootstrap';
-    return this.#profile.repeats === 1 ? 'wilson' : 'bootstrap';
+  #point({ metric, k }: GateCondition): { readonly value: Rational | null; readonly cases: number } {
+    const tally = this.#tally;
+    const { passed, counts, faults, cases } = tally;
+    if (metric === 'pass_rate_strict') return { value: share(passed, counts.total), cases };
+    if (metric === 'infra_rate')
+      return { value: share(faults.infrastructure + faults.configuration + faults.grader, counts.total), cases };
+    if (metric === 'pass_at_k' || metric === 'pass_hat_k') return tally.passK(metric, k ?? 1);
+    return { value: tally.mean(metric), cases: tally.casesOf(metric) };
+  }
+
+  #bound({ metric, bound, confidence }: GateCondition): { readonly value: Rational | null; readonly cases: number } {
+    const conditions = this.#profile.gate.all.length;
+    const interval = this.#interval(metric, this.#sequential ? 1 - (1 - confidence) / conditions : confidence);
+    const value = interval === null ? null : rationalOf(bound === 'lower' ? interval[0] : interval[1]);
+    return { value, cases: this.#tally.casesOf(metric) };
+  }
+
+  /**
+   * The fewest cases that a condition may stand on: as many as it says, else all that could have its metric but for the share of faults that
+   * the gate allows.
+   */
+  #leastCases({ metric, min_cases }: GateCondition): number {
+    const allowed = rationalOf(this.#profile.gate.max_infra_rate);
+    if (min_cases != null) return min_cases;
+    const { case_groups } = this.#profile;
+    const dimension = metric.startsWith('dimension.') ? metric.slice('dimension.'.length) : null;
+    let due = 0;
+    for (const [index, group] of case_groups.entries())
+      if (dimension === null || dimensionsOf(group).includes(dimension)) due += this.#groupCases?.[index] ?? 0;
+    return due - Number((BigInt(due) * allowed.n) / allowed.d);
+  }
+
+  /** A profile that may stop early is judged by the always-valid interval also where it did not: the gate was looked at after every case. */
+  get #sequential(): boolean {
+    return this.#profile.early_stop !== 'off';
+  }
+
+  #interval(metric: string, confidence: number): Interval | null {
+    const units = this.#tally.units(metric);
+    if (!this.#sequential) return meanInterval(units, confidence);
+    if (units.sums.length === 0) return null;
+    const sequence = new MixtureSequence(confidence);
+    for (let index = 0; index < units.sums.length; index += 1)
+      sequence.add(Math.min(1, units.sums[index]! / units.counts[index]!));
+    return sequence.interval();
   }
 }
 
@@ -217,42 +250,6 @@ function stopped(decision: StopDecision | null): EarlyStopResult | null {
   return decision === null ? null : { ...decision, method: 'beta_mixture' };
 }
 
-/** The rule that decided before the plan was through. */
-function decidedEarly({ after_cases, outcome, conditions }: StopDecision): [Verdict['gate_status'], string] {
-  const deciding = outcome === 'fail' ? conditions.filter(({ holds }) => holds === false).slice(0, 1) : conditions;
-  const told = deciding.map(({ metric, mean, interval, min, max }) => {
-    const wanted = [min === null ? null : `≥ ${min}`, max === null ? null : `≤ ${max}`].filter((text) => text !== null);
-    const range = `[${interval[0].toFixed(4)}, ${interval[1].toFixed(4)}]`;
-    return `${metric} is ${mean?.toFixed(4)} in ${range}, ${outcome === 'fail' ? 'wanted' : 'as wanted'} ${wanted.join(' and ')}`;
-  });
-  return [outcome, `decided after ${after_cases} cases by an always-valid interval: ${told.join('; ')}`];
-}
-
-function againstBaseline(baseline: BaselineResult | null): [Verdict['gate_status'], string] {
-  if (baseline === null)
-    return ['inconclusive', 'no run of this profile is blessed yet; `proctor bless RUN` makes one the baseline'];
-  const reason = `against the baseline ${baseline.reason}`;
-  if (baseline.outcome === 'not_comparable') return ['inconclusive', reason];
-  return [baseline.outcome === 'regression' ? 'fail' : 'pass', reason];
-}
-
-function nameOf(condition: GateCondition): string {
-  const metric = condition.k === null ? condition.metric : `${condition.metric} (k=${condition.k})`;
-  return condition.bound === 'point'
-    ? metric
-    : `the ${condition.bound} ${condition.confidence * 100}% bound of ${metric}`;
-}
-
-function describe(condition: ConditionResult): string {
-  const wanted = [
-    condition.min === null ? null : `≥ ${condition.min}`,
-    condition.max === null ? null : `≤ ${condition.max}`,
-  ]
-    .filter((text) => text !== null)
-    .join(' and ');
-  return `${nameOf(condition)} is ${condition.value?.toFixed(4) ?? 'unknown'}, ${condition.holds ? 'as wanted' : 'wanted'} ${wanted}`;
-}
-
-function ratio(part: number, whole: number): number | null {
-  return whole === 0 ? null : part / whole;
+function share(part: number, whole: number): Rational {
+  return fraction(BigInt(part), BigInt(whole));
 }

@@ -4,9 +4,11 @@ import type { Profile } from '../contract/profile.ts';
 import type { BaselineManifest, FrozenBaseline } from '../contract/snapshot.ts';
 import type { RunRow, Store } from '../contract/store.ts';
 import { type CaseSummary, summaryLine, summaryOf } from '../core/case-summary.ts';
+import { gradingDigest } from '../core/grading.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { caseSummaries } from './case-summaries.ts';
 import { findRun } from './run.ts';
+import { readSnapshot } from './run-context.ts';
 import { type RunView, viewRun } from './run-view.ts';
 
 const CHUNK = 1_000; // cases
@@ -28,6 +30,7 @@ export async function freezeBaseline(
   return {
     run_id: view.run.run_id,
     content_digest: view.content_digest ?? '',
+    grading: gradingDigest(await readSnapshot(deps.store, view.run)),
     summaries: await writeSummaries(deps, view),
     ...(view.revision === 0 ? {} : { revision: view.revision }),
   };

@@ -1,7 +1,6 @@
 import { envelope } from '../contract/agent.ts';
 import type { Evaluator } from '../contract/evaluator.ts';
-import { bootstrapInterval, type Interval, krippendorffAlpha, seedOf } from '../core/statistics/index.ts';
-import { digest } from '../lib/canonical-json.ts';
+import { type Interval, krippendorffAlpha, meanInterval } from '../core/statistics/index.ts';
 
 /** One answer that people have graded. */
 export interface CalibrationItem {
@@ -84,10 +83,7 @@ export async function calibrate(
         'interval',
       ),
       verdicts: mean(same),
-      verdicts_interval: bootstrapInterval(same, null, {
-        seed: seedOf(digest('proctor/calibration/1', items), 'verdicts'),
-        confidence: 0.95,
-      }),
+      verdicts_interval: meanInterval({ sums: same, counts: same.map(() => 1) }, 0.95),
       mean_error: mean(usable.map(({ people, evaluator: found }) => Math.abs(found - people))),
       bias: mean(usable.map(({ people, evaluator: found }) => found - people)),
     },

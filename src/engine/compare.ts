@@ -2,7 +2,8 @@ import type { ArtifactStore } from '../contract/artifact.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import type { RunReaders, RunRow } from '../contract/store.ts';
 import { type CaseChange, type Comparison, ComparisonBuilder, type ComparisonPolicy } from '../core/comparison.ts';
-import { comparisonPolicy } from '../core/verdict.ts';
+import { gradingDigest } from '../core/grading.ts';
+import { CURRENT_METHOD, methodOf } from '../core/method.ts';
 import { comparable } from './baseline.ts';
 import { caseSummaries, type PlacedSummary } from './case-summaries.ts';
 import { CasePairing } from './pair-cases.ts';
@@ -16,6 +17,9 @@ export interface CompareOptions {
   /** Which revision of each run; left out: the last. */
   readonly baseline_revision?: number;
   readonly candidate_revision?: number;
+  readonly min_cases?: number;
+  /** Compare runs that were graded by different evaluators or rules too. */
+  readonly any_grading?: boolean;
 }
 
 /** Two runs compared: which they are, the numbers, and the cases that changed. */
@@ -25,6 +29,8 @@ export interface RunComparison extends Comparison {
   /** The first cases of each kind, in case_id order; the counts say how many there are. */
   readonly changes: readonly CaseChange[];
   readonly changes_left_out: number;
+  /** Tags of the candidate's cases beyond the most frequent ones, which are not compared. */
+  readonly tags_left_out: number;
 }
 
 /** What names a run in a comparison. */
@@ -55,7 +61,11 @@ export async function compareRuns(
   const policy = policyOf(old, now, options);
   const before = await viewRun(deps.store, baseline, options.baseline_revision ?? null);
   const after = await viewRun(deps.store, candidate, options.candidate_revision ?? null);
-  const builder = new ComparisonBuilder(policy, `${before.content_digest}/${after.content_digest}`);
+  const builder = new ComparisonBuilder({
+    policy,
+    seed: `${before.content_digest}/${after.content_digest}`,
+    same_grading: options.any_grading === true || gradingDigest(old) === gradingDigest(now),
+  });
   const tags = await TagIndex.read(deps.artifacts, candidate);
   const changes: CaseChange[] = [];
   let told = 0;
@@ -74,16 +84,25 @@ export async function compareRuns(
     ...builder.end(),
     changes,
     changes_left_out: told - changes.length,
+    tags_left_out: tags.leftOut,
   };
 }
 
 function policyOf(old: Snapshot, now: Snapshot, options: CompareOptions): ComparisonPolicy {
   const single = old.profile.repeats === 1 && now.profile.repeats === 1;
-  const declared = comparisonPolicy(now.profile) ?? { test: 'exact_mcnemar', alpha: 0.05, max_regressions: null };
+  const declared = methodOf({ method: CURRENT_METHOD }).comparisonPolicy(now.profile) ?? {
+    test: 'exact_mcnemar',
+    alpha: 0.05,
+    max_regressions: null,
+    min_cases: null,
+    max_infra_rate: now.profile.gate.max_infra_rate,
+  };
   return {
     test: single ? declared.test : 'paired_bootstrap',
     alpha: options.alpha ?? declared.alpha,
     max_regressions: options.max_regressions ?? declared.max_regressions,
+    min_cases: options.min_cases ?? declared.min_cases ?? null,
+    max_infra_rate: declared.max_infra_rate ?? 0,
   };
 }
 
@@ -107,11 +126,18 @@ class TagIndex {
   readonly #sets: readonly (readonly string[])[];
   readonly #codes: Int32Array;
   readonly #repeats: number;
+  /** How many tags are not among those kept. */
+  readonly leftOut: number;
 
-  private constructor(sets: readonly (readonly string[])[], codes: Int32Array, repeats: number) {
+  private constructor(
+    sets: readonly (readonly string[])[],
+    codes: Int32Array,
+    { repeats, leftOut }: { readonly repeats: number; readonly leftOut: number },
+  ) {
     this.#sets = sets;
     this.#codes = codes;
     this.#repeats = repeats;
+    this.leftOut = leftOut;
   }
 
   /** Reads the plan once; the tags that most cases have are kept, at most `MOST_TAGS`. */
@@ -138,7 +164,7 @@ class TagIndex {
     return new TagIndex(
       sets.map((tags) => tags.filter((tag) => kept.has(tag))),
       codes,
-      run.repeats,
+      { repeats: run.repeats, leftOut: Math.max(0, ordered.length - MOST_TAGS) },
     );
   }
 

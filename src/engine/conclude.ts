@@ -4,9 +4,10 @@ import type { Snapshot } from '../contract/snapshot.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../contract/store.ts';
 import { CaseSummaries, type CaseSummary, type ContentOutcome } from '../core/case-summary.ts';
 import type { ComparisonPolicy } from '../core/comparison.ts';
+import { gradingDigest } from '../core/grading.ts';
 import { MerkleTree } from '../core/merkle.ts';
 import { type Method, methodOf } from '../core/method.ts';
-import { comparisonPolicy, type Verdict, type VerdictParts } from '../core/verdict.ts';
+import type { Verdict, VerdictParts } from '../core/verdict.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { allExecutions } from './all-executions.ts';
 import { baselineSummaries } from './baseline.ts';
@@ -27,7 +28,7 @@ export class Concluder {
   readonly #content = createHash('sha256');
 
   constructor(snapshot: Snapshot, snapshotDigest: string) {
-    this.#verdict = methodOf(snapshot).verdict(snapshot.profile, snapshotDigest);
+    this.#verdict = methodOf(snapshot).verdict(snapshot, snapshotDigest);
     this.#content.update(`proctor/content/1\n${snapshotDigest}\n`);
   }
 
@@ -86,11 +87,15 @@ export async function concludeRun(
 }
 
 function baselineOf(artifacts: ArtifactStore, snapshot: Snapshot, snapshotDigest: string) {
-  const policy: ComparisonPolicy | null = comparisonPolicy(snapshot.profile);
-  if (policy === null || snapshot.baseline === undefined) return null;
-  const { content_digest, summaries } = snapshot.baseline;
   const method = methodOf(snapshot);
-  const comparison = method.comparison(policy, `${snapshotDigest}/${content_digest}`);
+  const policy: ComparisonPolicy | null = method.comparisonPolicy(snapshot.profile);
+  if (policy === null || snapshot.baseline === undefined) return null;
+  const { content_digest, summaries, grading } = snapshot.baseline;
+  const comparison = method.comparison({
+    policy,
+    seed: `${snapshotDigest}/${content_digest}`,
+    same_grading: grading === undefined ? null : grading === gradingDigest(snapshot),
+  });
   let ended: { summary: CaseSummary }[] = [];
   const cases = new CaseSummaries(method.summarize, (summary) => ended.push({ summary }));
   const pairing = new CasePairing<{ summary: CaseSummary }>(

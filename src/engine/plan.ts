@@ -58,19 +58,22 @@ export async function planRun(plugins: Plugins, artifacts: ArtifactStore, input:
     reader && (await unlessUnreadable(problems, () => writeCases({ reader, artifacts, plugins }, input, problems)));
   problems.throwIfAny();
   if (!reader || !written) throw new Error('a plan without a dataset and without a problem');
-  const { plan_digest, cases } = written;
+  const { plan_digest, cases, group_cases } = written;
   if (cases === 0) throw new ProctorError('invalid_dataset', emptyMessage(input));
   return frozenPlan({
     profile: input.profile,
     dataset: { ...reader.identity(), cases, plan_digest },
     code: await plugins.code(input.profile, input.base_dir),
+    group_cases,
     ...(input.baseline ? { baseline: input.baseline } : {}),
     ...(input.gateway ? { gateway: input.gateway } : {}),
   });
 }
 
 /** The plan of what is frozen: the snapshot with its digest. */
-export function frozenPlan(frozen: Omit<Snapshot, 'format' | 'method' | 'evaluators'>): Plan {
+export function frozenPlan(
+  frozen: Omit<Snapshot, 'format' | 'method' | 'evaluators'> & Required<Pick<Snapshot, 'group_cases'>>,
+): Plan {
   const { profile, dataset } = frozen;
   const snapshot: Snapshot = {
     format: 'proctor/snapshot/1',
@@ -106,7 +109,7 @@ async function writeCases(
   from: { readonly reader: DatasetReader; readonly artifacts: ArtifactStore; readonly plugins: Plugins },
   input: PlanInput,
   problems: Problems,
-): Promise<{ plan_digest: string; cases: number }> {
+): Promise<{ plan_digest: string; cases: number; group_cases: number[] }> {
   const { reader, artifacts } = from;
   const { profile, select } = input;
   const gradability = new Gradability(from.plugins, profile);
@@ -114,6 +117,7 @@ async function writeCases(
   const wanted = select.cases.length > 0 ? new Set(select.cases) : null;
   const missing = new Set(wanted);
   let cases = 0;
+  const group_cases = profile.case_groups.map(() => 0);
   const order = profile.early_stop === 'off' ? null : new SeededOrder(profile.seed, MOST_SHUFFLED);
   const writer = new PlanWriter(artifacts);
   for await (const item of reader.items) {
@@ -147,6 +151,7 @@ async function writeCases(
     }
     if (!selected(item.case, select, wanted) || (select.limit !== null && cases >= select.limit)) continue;
     cases += 1;
+    group_cases[group] = (group_cases[group] ?? 0) + 1;
     gradability.look({ ...item.case, group }, place);
     if (problems.count > 0 || !gradability.sound) continue; // nothing will be created; only go on to find the rest of the problems
     const line = canonicalJson(plannedCase(item.case, group));
@@ -164,7 +169,7 @@ async function writeCases(
       }),
     );
   }
-  return { plan_digest, cases };
+  return { plan_digest, cases, group_cases };
 }
 
 function plannedCase(item: Case, group: number): PlannedCase {

@@ -39,9 +39,11 @@ export async function planRegrade(
   const problems = [...(await deps.plugins.check(profile, base_dir))];
   const writer = new PlanWriter(deps.artifacts);
   const gradability = new Gradability(deps.plugins, profile);
+  const group_cases = profile.case_groups.map(() => 0);
   for await (const item of plannedCases(deps.artifacts, run.plan_digest)) {
     const group = regroup(profile, old.profile, item);
     if (typeof group === 'number') {
+      group_cases[group] = (group_cases[group] ?? 0) + 1;
       gradability.look({ ...item, group }, {});
       if (gradability.sound) await writer.put(canonicalJson({ ...item, group }));
     } else if (problems.length < MOST_PROBLEMS) problems.push(group);
@@ -56,6 +58,7 @@ export async function planRegrade(
     profile,
     dataset: { ...old.dataset, plan_digest: await writer.end() },
     code: await codeOf(deps.plugins, profile, base_dir),
+    group_cases,
     ...(baseline === null ? {} : { baseline }),
     regrade_of: {
       run_id: run.run_id,

@@ -7,7 +7,15 @@ import { EarlyStop } from '../../src/core/early-stop.ts';
 import { seededRandom, seedOf } from '../../src/core/statistics/index.ts';
 
 function gateOf(min: number, more: object = {}): Pick<Profile, 'gate' | 'repeats'> {
-  const condition = { metric: 'pass_rate', k: null, bound: 'lower', confidence: 0.95, min, max: null } as const;
+  const condition = {
+    metric: 'pass_rate',
+    k: null,
+    bound: 'lower',
+    confidence: 0.95,
+    min,
+    max: null,
+    min_cases: null,
+  } as const;
   return { repeats: 1, gate: { min_cases: 0, max_infra_rate: 0.05, all: [condition], baseline: null, ...more } };
 }
 

@@ -12,6 +12,8 @@ interface CompareOptions {
   readonly maxRegressions?: number;
   readonly baselineRevision?: number;
   readonly candidateRevision?: number;
+  readonly minCases?: number;
+  readonly anyGrading?: boolean;
 }
 
 /** `proctor compare A B`: two completed runs, paired case by case; exit 1 when B is a regression by the declared test. */
@@ -24,6 +26,8 @@ export const compare: Command<CompareOptions> = async ({ openApp, output }, opti
     ...(options.maxRegressions === undefined ? {} : { max_regressions: options.maxRegressions }),
     ...(options.baselineRevision === undefined ? {} : { baseline_revision: options.baselineRevision }),
     ...(options.candidateRevision === undefined ? {} : { candidate_revision: options.candidateRevision }),
+    ...(options.minCases === undefined ? {} : { min_cases: options.minCases }),
+    ...(options.anyGrading === undefined ? {} : { any_grading: options.anyGrading }),
   });
   output.result(found, output.json ? '' : text(found, output));
   return { regression: 1, no_regression: 0, not_comparable: 5 }[found.outcome];
@@ -46,6 +50,9 @@ function text(found: RunComparison, output: Output): string {
       ],
     ]),
     ...(found.metrics.length === 0 ? [] : ['', metricsText(found.metrics, found.policy.alpha, output)]),
+    ...(found.tags_left_out === 0
+      ? []
+      : [dim(`  ${counted(found.tags_left_out, 'tag')} with fewer cases not compared`)]),
     ...(['regressed', 'improved', 'changed'] as const).flatMap((kind) => changesText(kind, found, output)),
   ].join('\n');
 }

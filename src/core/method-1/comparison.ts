@@ -1,3 +1,4 @@
+import type { Profile } from '../../contract/profile.ts';
 import type { CaseSummary } from '../case-summary.ts';
 import type { CaseChange, Comparison, ComparisonPolicy, MetricComparison } from '../comparison.ts';
 import { exactMcNemar, holm, type PairedDifference, pairedDifference, seedOf } from '../statistics/index.ts';
@@ -187,4 +188,11 @@ function leastUnits(alpha: number): number {
 
 function isRate(metric: string): boolean {
   return metric === 'pass_rate' || metric.startsWith('tag.');
+}
+
+/** What the gate's baseline declares, with the test that follows from the repeats where it names none; null without a baseline. */
+export function comparisonPolicy({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>): ComparisonPolicy | null {
+  if (gate.baseline === null) return null;
+  const { test, alpha, max_regressions } = gate.baseline;
+  return { test: test ?? (repeats === 1 ? 'exact_mcnemar' : 'paired_bootstrap'), alpha, max_regressions };
 }

@@ -1,4 +1,5 @@
-import type { GateCondition, Profile } from '../../contract/profile.ts';
+import type { GateCondition } from '../../contract/gate.ts';
+import type { Profile } from '../../contract/profile.ts';
 import type { CaseSummary } from '../case-summary.ts';
 import type { StopDecision } from '../early-stop.ts';
 import { MixtureSequence } from '../statistics/index.ts';

@@ -4,6 +4,6 @@
  */
 export { aggregate, failedAggregate } from './aggregate.ts';
 export { summarize } from './case-summary.ts';
-export { ComparisonBuilder } from './comparison.ts';
+export { ComparisonBuilder, comparisonPolicy } from './comparison.ts';
 export { EarlyStop } from './early-stop.ts';
 export { VerdictBuilder } from './verdict.ts';

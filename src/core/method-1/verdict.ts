@@ -1,4 +1,5 @@
-import type { GateCondition, Profile } from '../../contract/profile.ts';
+import type { GateCondition } from '../../contract/gate.ts';
+import type { Profile } from '../../contract/profile.ts';
 import type { SequentialCondition, StopDecision } from '../early-stop.ts';
 import { type Interval, passRateInterval, seedOf, wilson } from '../statistics/index.ts';
 import type { Outcome } from '../tally.ts';

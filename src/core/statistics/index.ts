@@ -3,6 +3,7 @@ export { type ClusterCodes, type Clusters, clusterCodes } from './clusters.ts';
 export { holm } from './holm.ts';
 export { krippendorffAlpha } from './krippendorff.ts';
 export { exactMcNemar } from './mcnemar.ts';
+export { meanInterval, type Units } from './mean-interval.ts';
 export { naturalExp } from './natural-exp.ts';
 export { normalQuantile } from './normal-quantile.ts';
 export { normalTail } from './normal-tail.ts';

@@ -27,9 +27,19 @@ export class CheckedPlan {
   static async read(artifacts: ArtifactStore, snapshot: Snapshot, differences: Differences): Promise<CheckedPlan> {
     const plan = new CheckedPlan(artifacts, snapshot, differences);
     const manifest = await differences.step('plan', 'manifest', () => plan.#cases.manifest());
+    const found = (snapshot.group_cases ?? []).map(() => 0);
     for (const [index, chunk] of (manifest?.chunks ?? []).entries()) {
-      await differences.step('plan', `chunk ${index + 1}`, () => artifacts.get(chunk));
+      const bytes = await differences.step('plan', `chunk ${index + 1}`, () => artifacts.get(chunk));
+      if (bytes === null || snapshot.group_cases === undefined) continue;
+      await differences.step('plan', `chunk ${index + 1}`, async () => {
+        for (const line of bytes.toString().split('\n')) {
+          const { group } = JSON.parse(line) as PlannedCase;
+          found[group] = (found[group] ?? 0) + 1;
+        }
+      });
     }
+    if (snapshot.group_cases !== undefined)
+      differences.same('plan', 'groups', 'cases of each group', found.join(', '), snapshot.group_cases.join(', '));
     return plan;
   }
 
