@@ -31,7 +31,10 @@ export async function runReport(
 const COLOURS: Readonly<Record<string, Style>> = { pass: 'green', fail: 'red', inconclusive: 'yellow', unknown: 'dim' };
 
 function headline(document: RunDocument, output: Output): string {
-  const word = document.status === 'completed' ? document.gate_status.toUpperCase() : document.status.toUpperCase();
+  const word =
+    document.paused !== null
+      ? 'PAUSED'
+      : (document.status === 'completed' ? document.gate_status : document.status).toUpperCase();
   const colour = COLOURS[document.gate_status] ?? 'dim';
   const which = revisionNote(document);
   const note = which === null ? '' : ` ${output.style('dim', `(${printable(which)})`)}`;

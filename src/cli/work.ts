@@ -1,6 +1,7 @@
 import type { App } from '../app.ts';
 import type { RunRow } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
+import { pausedText } from '../engine/paused.ts';
 import { findRun } from '../engine/run.ts';
 import { type RunView, viewRun } from '../engine/run-view.ts';
 import { Worker } from '../engine/worker.ts';
@@ -27,6 +28,7 @@ export interface Working {
 export async function workOn(context: CommandContext, app: App, run: RunRow, options: Working): Promise<number> {
   const { output } = context;
   if (run.finished_at === null) {
+    if (await app.store.rearm(run.run_id)) output.note(`proctor: ${run.run_id} had stopped; trying again`);
     await using workers = startWorkers(context, {
       run_id: run.run_id,
       count: options.workers,
@@ -72,6 +74,12 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     const code = interruption.exitCode();
     const after = await findRun(app.store, run.run_id);
     if (after.finished_at !== null) await publishEnd(app, output, run.run_id);
+    const tripped = after.finished_at === null ? await app.store.breaker(run.run_id) : null;
+    if (tripped !== null) {
+      output.note(`proctor: stopped: ${pausedText(tripped)}; then: proctor resume ${run.run_id}`);
+      if (output.json) output.result(await describeRun(app.store, after), '');
+      return 3;
+    }
     if (code !== null && after.finished_at === null) {
       output.note(`proctor: stopped; go on with: proctor resume ${run.run_id}`);
       if (output.json) output.result(await describeRun(app.store, after), '');

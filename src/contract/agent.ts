@@ -83,7 +83,7 @@ export interface AgentRequest {
 /** A call of the agent that gave no envelope: whose fault, a stable code, what happened, and what to keep as evidence. */
 export interface AgentFailure {
   readonly type: 'failure';
-  readonly fault: 'infrastructure' | 'agent';
+  readonly fault: 'infrastructure' | 'configuration' | 'agent';
   /** snake_case, stable: `connection_refused`, `http_status`, `invalid_body`, `oversize_body`, `timeout`, … */
   readonly code: string;
   readonly message: string;
@@ -91,6 +91,12 @@ export interface AgentFailure {
   readonly timed_out: boolean;
   /** From `Retry-After`, in milliseconds; null when the agent named none. */
   readonly retry_after_ms: number | null;
+  /** What failures of the same reason share, for the breaker of the run (`http_401`); the code where it is left out. */
+  readonly class?: string;
+  /** A fault of configuration instead where every call has it: a route that does not exist. */
+  readonly suspect?: boolean;
+  /** The agent is there and asks to be called less often: that never stops a run. */
+  readonly throttled?: boolean;
   /** Small JSON for a person: status, headers that matter, the first bytes of the body. */
   readonly evidence: unknown;
 }

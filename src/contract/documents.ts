@@ -48,6 +48,16 @@ export const runDocumentSchema = z
     baseline: z.json(),
     /** Why the run stopped before its plan was through, or null. */
     stopped: z.object({ reason: z.enum(['budget', 'early_stop']), after_cases: count.nullable() }).nullable(),
+    /** The run's breaker stopped it, because its first calls all failed the same way: `resume` tries again; null while it goes on. */
+    paused: z
+      .object({
+        side: z.enum(['agent', 'evaluators']),
+        class: z.string(),
+        failures: count,
+        reason: z.string(),
+        cure: z.string(),
+      })
+      .nullable(),
     /** What the executions are known to have taken. */
     spent: z.object({ cost_micro_usd: count, tokens: count, tool_calls: count }),
     /**

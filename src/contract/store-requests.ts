@@ -121,6 +121,33 @@ export interface FailureCounts {
   readonly lease: number;
 }
 
+/**
+ * How the calls of an attempt went on one side, for the breaker of its run. While none has worked, an attempt that failed ends nothing: its
+ * execution is tried again after `hold_ms`, and the run stops when enough first calls failed the same way.
+ */
+export interface CallReport {
+  readonly side: 'agent' | 'evaluators';
+  /** `worked`: the call was taken, even if it failed by its own doing; `failed`: for a reason that may be every call's. */
+  readonly outcome: 'worked' | 'failed';
+  readonly fault: 'configuration' | 'infrastructure';
+  /** Failures of the same class have the same reason. */
+  readonly class: string;
+  /** What failed, for a person. */
+  readonly reason: string;
+  /** Failures of one execution that it takes before the run may stop. */
+  readonly patience: number;
+  readonly hold_ms: number;
+}
+
+/** The breaker of a run that stopped it: no call has worked, and the first ones all failed the same way. */
+export interface TrippedBreaker {
+  readonly side: 'agent' | 'evaluators';
+  readonly class: string;
+  readonly failures: number;
+  readonly reason: string;
+  readonly tripped_at: number;
+}
+
 /** How an attempt ends for good and the execution with it. */
 export interface Completion extends Fence {
   readonly attempt_status: AttemptEnd;
@@ -134,6 +161,7 @@ export interface Completion extends Fence {
   readonly evidence: readonly EvidenceRow[];
   /** What the attempt took; left out when it took nothing. */
   readonly spend?: AttemptSpend;
+  readonly calls?: readonly CallReport[];
 }
 
 /** How an attempt ends with another to follow. */
@@ -145,6 +173,7 @@ export interface RetryLater extends Fence {
   readonly evidence: readonly EvidenceRow[];
   /** What the attempt took; left out when it took nothing. */
   readonly spend?: AttemptSpend;
+  readonly calls?: readonly CallReport[];
 }
 
 /** `duplicate`: the same write was committed before; `fenced`: the lease was taken, the write is kept as late evidence. */

@@ -21,6 +21,7 @@ import type {
   ReapRequest,
   RetryLater,
   StopRequest,
+  TrippedBreaker,
   WriteResult,
 } from './store-requests.ts';
 import type {
@@ -56,6 +57,8 @@ export interface RunReaders {
   /** The run's budgets, with what is known and what is assumed to be spent. */
   budgets(runId: string): Promise<BudgetState[]>;
   progress(runId: string): Promise<Progress>;
+  /** The breaker that stopped the run; null while it goes on. */
+  breaker(runId: string): Promise<TrippedBreaker | null>;
   /** Executions in verdict order (case_id, repeat). */
   executions(runId: string, page: Page<ExecutionKey>): Promise<ExecutionRow[]>;
   /** Executions that ended without passing, in ordinal order. */
@@ -111,6 +114,8 @@ export interface Store extends RunReaders, ToolStore {
   reap(request: ReapRequest): Promise<Reaped[]>;
   /** Requests cancellation; answers false when the run has ended. */
   requestCancel(runId: string, reason: string): Promise<boolean>;
+  /** Lets a run that its breaker stopped try again; false when it was not stopped. */
+  rearm(runId: string): Promise<boolean>;
   /** Records that a run stops before its plan is through; false when it cannot any more. */
   stopRun(runId: string, stop: StopRequest): Promise<boolean>;
   /** Ends executions that nobody holds of a run to be cancelled, or that has stopped. Answers how many it ended. */

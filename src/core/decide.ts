@@ -7,6 +7,8 @@ import { type BackoffPolicy, backoffMs } from './backoff.ts';
 export interface Failure {
   readonly fault: Extract<Fault, 'infrastructure' | 'configuration' | 'agent' | 'grader'>;
   readonly timed_out: boolean;
+  /** The agent had answered: its answer is kept for whoever tries again. */
+  readonly answered?: boolean;
   readonly retry_after_ms: number | null;
 }
 
@@ -29,7 +31,11 @@ export function decide(
   backoffKey: string,
 ): Decision {
   const attempt_status: AttemptEnd =
-    failure.fault === 'grader' ? 'failed_evaluation' : failure.timed_out ? 'timed_out' : 'failed_agent_call';
+    failure.fault === 'grader' || failure.answered
+      ? 'failed_evaluation'
+      : failure.timed_out
+        ? 'timed_out'
+        : 'failed_agent_call';
   const failures = failure.fault === 'configuration' ? 1 : before[failure.fault] + 1;
   if (failures <= budget(failure.fault, profile)) {
     return {

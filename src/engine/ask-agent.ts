@@ -8,7 +8,7 @@ import { turnsOf } from '../core/session.ts';
 import { untilAborted } from '../lib/abort.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
-import { answeredSpend, limitFailure, Overrun, UNKNOWN_SPEND, UNREACHED } from './attempt-limits.ts';
+import { answeredSpend, limitFailure, Overrun, tookNothing, UNKNOWN_SPEND } from './attempt-limits.ts';
 import type { AttemptWork } from './attempt-work.ts';
 import { asReported, openDoor, withGatedCalls } from './gated-tools.ts';
 import { haveSession, type Invoke } from './session.ts';
@@ -44,7 +44,7 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   }
   if (answer.type === 'failure') {
     // What earlier turns took is spent; a first call that never reached the agent took nothing.
-    if (UNREACHED.has(answer.code) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
+    if (tookNothing(answer) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
     return answer;
   }
   const latency_ms = Math.round(deps.clock.monotonic() - started);

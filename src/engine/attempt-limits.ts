@@ -59,8 +59,12 @@ export const UNKNOWN_SPEND: AttemptSpend = {
   evaluators: { cost_micro_usd: 0, tokens: 0, tool_calls: 0 },
 };
 
-/** Failures of calls that never reached the agent, and so took nothing. */
-export const UNREACHED: ReadonlySet<string> = new Set([
+/** True for a failure of a call that never reached the agent, or that it refused to take: it took nothing. */
+export function tookNothing({ code, fault, throttled = false }: AgentFailure): boolean {
+  return UNREACHED.has(code) || fault === 'configuration' || throttled;
+}
+
+const UNREACHED: ReadonlySet<string> = new Set([
   'connection_refused',
   'connect_timeout',
   'unreachable',
@@ -68,6 +72,7 @@ export const UNREACHED: ReadonlySet<string> = new Set([
   'tls',
   'address_refused',
   'no_answer',
+  'spawn_failed',
 ]);
 
 /** The failure of an answer that does not tell what a budget of the run counts. */

@@ -1,6 +1,6 @@
 import { type AgentFailure, agentFailure } from '../contract/agent.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { AttemptSpend, Claim, Completion, EvidenceRow, Fence, RetryLater } from '../contract/store.ts';
+import type { AttemptSpend, CallReport, Claim, Completion, EvidenceRow, Fence, RetryLater } from '../contract/store.ts';
 import type { Aggregate } from '../core/aggregate.ts';
 import { overLimit, untoldBudget } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
@@ -10,6 +10,7 @@ import { executionId } from '../lib/id.ts';
 import { type Answer, ask } from './ask-agent.ts';
 import { answeredSpend, limitFailure, Overrun, TimeLimit, untoldFailure } from './attempt-limits.ts';
 import type { AttemptDeps, AttemptTaken, AttemptWork } from './attempt-work.ts';
+import { agentReport, gradedReport } from './call-reports.ts';
 import { evaluate } from './evaluate.ts';
 import { EvidenceWriter, type KeptAnswer, readKept } from './evidence-rows.ts';
 import type { RunContext } from './run-context.ts';
@@ -115,19 +116,25 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
   const spend = answeredSpend(answer.spend, profile, graded);
   work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
-  const erred = results.find((result) => result.status === 'error');
+  const misconfigured = graded.some((one) => one.misconfigured);
+  const erred = results.find(
+    (result, index) => result.status === 'error' && (!misconfigured || graded[index]?.misconfigured),
+  );
   const score = context.method.aggregate(context.group(item.group), profile.defaults, results);
   if (rows.length > 0 && !evidence.keepsEnvelope(erred === undefined && score.passed))
     rows[0] = evidence.withoutEnvelope(hidden.envelope, latency_ms);
   for (const { result, duration_ms, reused } of graded) rows.push(await evidence.result(result, duration_ms, reused));
+  const calls = gradedReport(work, answer.spend !== null, erred === undefined ? null : { ...erred, misconfigured });
   if (erred) {
     // Only a copy without secrets is left to be graded again: an evaluator would judge another answer than the others did.
     const gone = hidden.redacted.length > 0 && evidence.keepsEnvelope(false);
+    const fault = misconfigured ? 'configuration' : 'grader';
     const decision = gone
       ? GRADED_NO_MORE
-      : decideOn(work, { fault: 'grader', timed_out: false, retry_after_ms: null });
+      : decideOn(work, { fault, answered: true, timed_out: false, retry_after_ms: null });
     const reason = answer.envelope === null ? 'not_recomputable' : `evaluator_error: ${erred.ref}`;
-    return ending(claim, decision, 'grader', reason, rows, null, spend);
+    const told = gone ? calls.filter(({ side }) => side === 'agent') : calls;
+    return ending(claim, decision, { fault, reason, evidence: rows, spend, calls: told });
   }
   signal.throwIfAborted();
   const completion: Completion = {
@@ -147,6 +154,7 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
     }),
     evidence: rows,
     spend,
+    calls,
   };
   return { type: 'complete', completion };
 }
@@ -159,7 +167,8 @@ export class LeaseLost extends Error {
 }
 
 function failed(work: AttemptWork, failure: AgentFailure): Ending {
-  return failedBy(work, failure, decideOn(work, failure), work.taken.spend);
+  const calls = agentReport(work, failure);
+  return failedBy(work, failure, decideOn(work, failure), { calls, spend: work.taken.spend });
 }
 
 /** A failure of the run that is graded anew stays what it was: nobody is asked again. */
@@ -169,11 +178,17 @@ function failedForGood(work: AttemptWork, failure: AgentFailure): Ending {
   return failedBy(work, failure, decision);
 }
 
-function failedBy(work: AttemptWork, failure: AgentFailure, decision: Decision, spend?: AttemptSpend): Ending {
+function failedBy(
+  work: AttemptWork,
+  failure: AgentFailure,
+  decision: Decision,
+  more: Pick<Ended, 'spend' | 'calls'> = {},
+): Ending {
   const { fault, code } = failure;
   const aggregated =
     fault === 'agent' ? work.context.method.failedAggregate(work.context.group(work.item.group)) : null;
-  return ending(work.claim, decision, fault, code, [work.evidence.failure(failure)], aggregated, spend);
+  const evidence = [work.evidence.failure(failure)];
+  return ending(work.claim, decision, { fault, reason: code, evidence, aggregated, ...more });
 }
 
 function decideOn({ context, claim }: AttemptWork, failure: Failure): Decision {
@@ -185,17 +200,20 @@ function decideOn({ context, claim }: AttemptWork, failure: Failure): Decision {
   );
 }
 
-function ending(
-  claim: Claim,
-  decision: Decision,
-  fault: Failure['fault'],
-  reason: string,
-  evidence: readonly EvidenceRow[],
-  aggregated: Aggregate | null,
-  spend?: AttemptSpend,
-): Ending {
-  const taken = spend === undefined ? {} : { spend };
-  const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence, ...taken };
+/** How an attempt that came to no grade ended. */
+interface Ended {
+  readonly fault: Failure['fault'];
+  readonly reason: string;
+  readonly evidence: readonly EvidenceRow[];
+  readonly aggregated?: Aggregate | null;
+  readonly spend?: AttemptSpend | undefined;
+  readonly calls?: readonly CallReport[];
+}
+
+function ending(claim: Claim, decision: Decision, ended: Ended): Ending {
+  const { fault, reason, evidence, aggregated = null, spend, calls } = ended;
+  const more = { ...(spend === undefined ? {} : { spend }), ...(calls === undefined ? {} : { calls }) };
+  const common = { ...fenceOf(claim), attempt_status: decision.attempt_status, fault, reason, evidence, ...more };
   if (decision.type === 'retry') return { type: 'retry', retry: { ...common, delay_ms: decision.delay_ms } };
   const content = executionContent({
     status: decision.status,

@@ -4,16 +4,18 @@ import { assumedOf, reserveOf, spentOf } from '../core/budget.ts';
 import { revisionRoots } from '../core/evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { instant } from '../lib/clock.ts';
+import { pausedOf, pausedText } from './paused.ts';
 import { readSnapshot } from './run-context.ts';
 import { type RunView, viewRun } from './run-view.ts';
 
 /** The document about a run: from its stored verdict when it has ended, from the counters while it runs; never a scan. */
 export async function describeRun(store: RunReaders, run: RunRow, given?: RunView): Promise<RunDocument> {
-  const [snapshot, progress, budgets, view] = await Promise.all([
+  const [snapshot, progress, budgets, view, tripped] = await Promise.all([
     readSnapshot(store, run),
     store.progress(run.run_id),
     store.budgets(run.run_id),
     given ?? viewRun(store, run),
+    run.finished_at === null ? store.breaker(run.run_id) : null,
   ]);
   const left_out = run.stop_reason !== null && run.finished_at !== null ? progress.pending : 0;
   const { verdict } = view;
@@ -26,7 +28,7 @@ export async function describeRun(store: RunReaders, run: RunRow, given?: RunVie
     regrade_of: snapshot.regrade_of?.run_id ?? null,
     status: run.status,
     gate_status: view.gate_status,
-    reason: verdict === null ? run.reason : verdict.reason,
+    reason: tripped !== null ? pausedText(tripped) : verdict === null ? run.reason : verdict.reason,
     profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
     agent: { kind, name, version, provider },
     dataset: { dataset_id: dataset.dataset_id, dataset_version: dataset.dataset_version, cases: dataset.cases },
@@ -58,6 +60,7 @@ export async function describeRun(store: RunReaders, run: RunRow, given?: RunVie
       run.stop_reason === null
         ? null
         : { reason: run.stop_reason, after_cases: run.stop_after === null ? null : run.stop_after / run.repeats },
+    paused: tripped === null ? null : pausedOf(tripped),
     spent: progress.spent,
     budgets: budgets.map((budget) => ({
       kind: budget.kind,

@@ -16,6 +16,8 @@ export interface Graded {
   readonly result: EvaluatorResult;
   readonly duration_ms: number;
   readonly reused: boolean;
+  /** Trying again is of no use: the evaluator is set up wrongly, or cannot read what it is given. */
+  readonly misconfigured?: boolean;
 }
 
 /** What is graded: an envelope, or null where only a copy without its secrets is left, and the results that are there already. */
@@ -66,7 +68,9 @@ async function run(work: Work, envelope: Envelope, latency_ms: number, open: Ope
     typeof turns === 'string' || turns.length === 0 || reference.turns === 'whole'
       ? await find(work, { input: item.input, expected: item.expected }, envelope, latency_ms, open)
       : sessionFinding(await ofTurns(work, turns, envelope, open));
-  return { result: resultOf(open, found), duration_ms: Math.round(deps.clock.monotonic() - started), reused: false };
+  const misconfigured = found.status === 'error' && found.fault === 'configuration';
+  const duration_ms = Math.round(deps.clock.monotonic() - started);
+  return { result: resultOf(open, found), duration_ms, reused: false, misconfigured };
 }
 
 function resultOf({ reference, index }: OpenEvaluator, found: Finding): EvaluatorResult {

@@ -234,10 +234,13 @@ export class Worker {
     clearTimeout(timer);
   }
 
-  /** True when the runs that were asked for have all ended; a worker without a list goes on for ever. */
+  /** True when the runs that were asked for have all ended or were stopped by their breakers; a worker without a list goes on for ever. */
   async #ended(): Promise<boolean> {
-    const active = await this.#deps.store.activeRuns();
-    return this.#options.run_ids?.every((id) => !active.some((run) => run.run_id === id)) ?? false;
+    const { run_ids } = this.#options;
+    if (run_ids === null) return false;
+    for (const { run_id } of await this.#deps.store.activeRuns())
+      if (run_ids.includes(run_id) && (await this.#deps.store.breaker(run_id)) === null) return false;
+    return true;
   }
 
   /** Lets the attempts in hand finish within the drain time, then gives the rest back. */

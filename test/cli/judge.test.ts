@@ -168,7 +168,7 @@ test('a judge is never silently the agent’s own model', async () => {
   await using server = await startModelServer(fair);
   const agent = `export const answer = () => ({ text: 'yes', metadata: { model: 'judge-1' } });\n`;
   const own = await run(folder.path, { judges: [openai(server.url)], agent }, 1);
-  expect(own.executions[0]).toMatchObject({ fault: 'grader' });
+  expect(own.executions[0]).toMatchObject({ status: 'retry_scheduled', fault: null }); // it stopped the run
   expect(own.executions[0]?.evaluator_results[0]?.reason).toContain('allow_agent_model');
   expect(server.asked).toHaveLength(0);
   const allowed = await run(

@@ -53,7 +53,7 @@ const AGENT_FAULTS: Record<string, Conduct> = {
     does: (response) => void json(response, 500, '{"error": "oops"}'),
     ends: ['failed', 'agent', 'http_status'],
   },
-  'status 403': { does: (response) => void json(response, 403, '{}'), ends: ['failed', 'agent', 'http_status'] },
+  'status 422': { does: (response) => void json(response, 422, '{}'), ends: ['failed', 'agent', 'http_status'] },
   'a body too large': {
     does: (response) => void json(response, 200, `{"text": "${'x'.repeat(MAX_BODY_BYTES)}"}`),
     ends: ['failed', 'agent', 'oversize_body'],
@@ -95,23 +95,29 @@ test('every agent fault is recorded after one attempt, the run completes, and th
 
 test('infrastructure faults use up their retries, and too many of them make the gate inconclusive with exit 5', async () => {
   await using folder = await temporaryFolder('bad-agent');
-  await using server = await badAgent(INFRASTRUCTURE_FAULTS);
-  await writeExam(folder, Object.keys(INFRASTRUCTURE_FAULTS), server.agent);
+  const answer: Conduct = {
+    does: (response) => void json(response, 200, '{"text": "right"}'),
+    ends: ['completed', null, null],
+  };
+  await using server = await badAgent({ 'an answer': answer, ...INFRASTRUCTURE_FAULTS });
+  await writeExam(folder, ['an answer', ...Object.keys(INFRASTRUCTURE_FAULTS)], server.agent);
 
   const { run, executions } = await examine(folder);
 
   expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 5, stderr: '' });
-  expect(executions.map(outcome)).toEqual(expected(INFRASTRUCTURE_FAULTS, 1 + RETRIES));
+  const faults = executions.filter(({ case_id }) => case_id !== 'an answer');
+  expect(faults.map(outcome)).toEqual(expected(INFRASTRUCTURE_FAULTS, 1 + RETRIES));
   expect(JSON.parse(run.stdout)).toMatchObject({
     status: 'completed',
     gate_status: 'inconclusive',
-    graded: 0,
-    faults: { agent: 0, infrastructure: executions.length },
+    graded: 1,
+    faults: { agent: 0, infrastructure: faults.length },
   });
-  expect(server.calls()).toEqual(Object.fromEntries(Object.keys(INFRASTRUCTURE_FAULTS).map((id) => [id, 1 + RETRIES])));
+  const calls = Object.keys(INFRASTRUCTURE_FAULTS).map((id) => [id, 1 + RETRIES]);
+  expect(server.calls()).toEqual(Object.fromEntries([['an answer', 1], ...calls]));
 });
 
-test('nobody listening is an infrastructure fault too', async () => {
+test('nobody listening stops the run, and nothing of it has ended', async () => {
   await using folder = await temporaryFolder('bad-agent');
   const server = await badAgent({});
   await writeExam(folder, ['nobody there'], server.agent);
@@ -119,16 +125,12 @@ test('nobody listening is an infrastructure fault too', async () => {
 
   const { run, executions } = await examine(folder);
 
-  expect(run.code).toBe(5);
-  expect(executions.map(outcome)).toEqual([
-    {
-      case_id: 'nobody there',
-      status: 'failed',
-      fault: 'infrastructure',
-      reason: 'connection_refused',
-      attempts: 1 + RETRIES,
-      passed: null,
-    },
+  expect({ code: run.code, stderr: run.stderr }).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('start the agent'),
+  });
+  expect(executions.map(({ case_id, status, fault }) => ({ case_id, status, fault }))).toEqual([
+    { case_id: 'nobody there', status: 'retry_scheduled', fault: null },
   ]);
 });
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   type AgentAnswer,
   type AgentContext,
+  type AgentFailure,
   type AgentKind,
   type AgentRequest,
   agentFailure,
@@ -75,6 +76,8 @@ export const command: AgentKind<typeof config> = {
   },
 };
 
+const UNUSABLE: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'ENOEXEC', 'ELOOP']);
+
 function answer(result: ProcessResult, redact: AgentContext<Config>['redact'], promptfoo: boolean): AgentAnswer {
   const evidence = {
     exit_code: result.exit_code,
@@ -83,7 +86,7 @@ function answer(result: ProcessResult, redact: AgentContext<Config>['redact'], p
     stderr: ending(redact(result.stderr), 2_048),
     stdout: excerpt(redact(result.stdout.toString('utf8')), 1_024),
   };
-  const failed = (fault: 'agent' | 'infrastructure', code: string, more: { timed_out?: boolean } = {}) =>
+  const failed = (fault: AgentFailure['fault'], code: string, more: Partial<AgentFailure> = {}) =>
     agentFailure(fault, code, redact(result.message), { evidence, ...more });
   switch (result.reason) {
     case 'timeout':
@@ -92,12 +95,15 @@ function answer(result: ProcessResult, redact: AgentContext<Config>['redact'], p
       return failed('infrastructure', 'aborted');
     case 'oversize':
       return failed('agent', 'oversize_output');
-    case 'spawn_failed': // the program was there when the agent was opened: the machine is short of something
+    case 'spawn_failed': // a program that is gone or may not be executed; else the machine is short of something
       return result.spawn_code === 'E2BIG'
         ? failed('agent', 'prompt_too_long')
-        : failed('infrastructure', 'spawn_failed');
+        : failed(UNUSABLE.has(result.spawn_code ?? '') ? 'configuration' : 'infrastructure', 'spawn_failed');
     case 'exit':
       if (result.signal !== null) return failed('agent', 'killed_by_signal');
+      // A shell's way to say that a command may not be executed, or is not there.
+      if (result.exit_code === 126 || result.exit_code === 127)
+        return failed('agent', 'exit_code', { class: `exit_${result.exit_code}`, suspect: true });
       if (result.exit_code !== 0) return failed('agent', 'exit_code');
       if (promptfoo) return execAnswer(result.stdout.toString('utf8'), result.stderr) ?? failed('agent', 'only_stderr');
       return printed(result.stdout.toString('utf8'));

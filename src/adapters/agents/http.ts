@@ -12,6 +12,7 @@ import { addressPolicy } from '../transport/address-policy.ts';
 import { excerpt } from '../transport/excerpt.ts';
 import { type HttpOutcome, openHttpClient } from '../transport/http-client.ts';
 import type { HttpErrorCode } from '../transport/http-errors.ts';
+import { statusFault } from '../transport/http-faults.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import { requestBody } from './http-body.ts';
 import { type Endpoint, endpointSchema } from './http-config.ts';
@@ -20,9 +21,6 @@ import { parseResponse } from './http-response.ts';
 const config = z.strictObject({ endpoint: endpointSchema });
 
 type Redact = AgentContext<unknown>['redact'];
-
-/** Statuses that tell of the way to the agent, not of its work (CONTRACTS, whose fault). */
-const INFRASTRUCTURE_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** Errors that the agent caused: it was reached, and what it did is no usable response. */
 const AGENT_ERRORS: ReadonlySet<HttpErrorCode> = new Set([
@@ -79,10 +77,12 @@ function answer(outcome: HttpOutcome, endpoint: Endpoint, redact: Redact): Agent
     });
   }
   if (outcome.status < 200 || outcome.status > 299) {
-    const fault = INFRASTRUCTURE_STATUSES.has(outcome.status) ? 'infrastructure' : 'agent';
+    const { fault, ...more } = statusFault(outcome.status, outcome.body.toString('utf8'), outcome.headers);
     return agentFailure(fault, 'http_status', `${where} answered with status ${outcome.status}`, {
       retry_after_ms: retryAfterMs(outcome.headers['retry-after'], systemClock.now()),
       evidence: evidenceOf(outcome, redact),
+      class: `http_${outcome.status}`,
+      ...more,
     });
   }
   const { headers, body } = outcome;

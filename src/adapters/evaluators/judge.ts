@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EvaluatorInput, type EvaluatorKind, type Finding, finding } from '../../contract/evaluator.ts';
-import { type Model, type ModelAnswer, openModel } from '../models/ask.ts';
+import { type Model, type ModelAnswer, openModel, refusedForGood } from '../models/ask.ts';
 import { modelSchema } from '../models/model-config.ts';
 import { type Grade, parseGrades } from './parts/judge-answer.ts';
 import {
@@ -104,7 +104,10 @@ async function evaluate(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     // What came to nothing was paid for all the same.
-    return finding('error', error instanceof Error ? error.message : String(error), { evidence: bill() });
+    return finding('error', error instanceof Error ? error.message : String(error), {
+      evidence: bill(),
+      ...(error instanceof Misconfigured ? { fault: 'configuration' as const } : {}),
+    });
   }
 }
 
@@ -165,6 +168,7 @@ async function opinion(
   answered: (answer: ModelAnswer) => void,
 ): Promise<Opinion> {
   const problems: string[] = [];
+  let misconfigured = true;
   for (const model of [asked, ...fallback]) {
     try {
       const { envelope } = input;
@@ -180,11 +184,16 @@ async function opinion(
       return { model: answer.model, fallback_of: model === asked ? null : asked.config.model, grades, answer };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
+      misconfigured &&= refusedForGood(error);
       problems.push(`${model.config.model}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new Error(`no usable grade from ${problems.join('; then ')}`);
+  const message = `no usable grade from ${problems.join('; then ')}`;
+  throw misconfigured ? new Misconfigured(message) : new Error(message);
 }
+
+/** No further try could mend it: wrong credentials, a model or route that does not exist, a judge that may not judge. */
+class Misconfigured extends Error {}
 
 function adjudicated(how: Config['adjudication'], points: readonly number[]): number {
   if (how === 'least') return Math.min(...points);
@@ -220,7 +229,7 @@ function refuseOwnModel({ judges, fallback, allow_agent_model }: Config, { envel
   const said = [envelope.metadata['model'], typeof raw === 'object' && raw !== null ? raw.model : undefined];
   const own = [...judges, ...fallback].find(({ model }) => said.includes(model));
   if (own !== undefined)
-    throw new Error(
+    throw new Misconfigured(
       `the judge \`${own.model}\` is the model that answered; name another, or set \`allow_agent_model\``,
     );
 }

@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { ProctorError } from '../../contract/problem.ts';
 import { namesLoopback } from '../transport/address-policy.ts';
 import { openHttpClient } from '../transport/http-client.ts';
+import { statusFault } from '../transport/http-faults.ts';
 import type { ModelConfig } from './model-config.ts';
 
 const CONNECTIONS = 16;
@@ -71,6 +72,14 @@ export function openModel(config: ModelConfig, resolve: (text: string) => string
       };
     },
   };
+}
+
+/** Whether a model refused in a way that no further try could mend: by wrong credentials, or because it or its route does not exist. */
+export function refusedForGood(error: unknown): boolean {
+  const { statusCode, responseBody } = (error ?? {}) as { statusCode?: unknown; responseBody?: unknown };
+  if (typeof statusCode !== 'number') return false;
+  const { fault, suspect = false } = statusFault(statusCode, typeof responseBody === 'string' ? responseBody : '', {});
+  return fault === 'configuration' || suspect;
 }
 
 async function load(config: ModelConfig, apiKey: string | undefined): Promise<LanguageModelV4> {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { pausedText } from '../../engine/paused.ts';
 import { findRun } from '../../engine/run.ts';
 import { Worker } from '../../engine/worker.ts';
 import { openToolDoors } from '../../gateway-doors.ts';
@@ -45,5 +46,11 @@ export const worker: Command<WorkerCommandOptions> = async (context, options) =>
   if (run_ids === null) output.note(`proctor worker ${name}: working on ${app.places.store}; ctrl-c to stop`);
   await working.run();
   output.result({ session_id: working.session_id, name, statistics: app.store.statistics }, '');
+  for (const id of run_ids ?? []) {
+    const tripped = await app.store.breaker(id);
+    if (tripped === null) continue;
+    output.note(`proctor worker ${name}: ${id} stopped: ${pausedText(tripped)}; then: proctor resume ${id}`);
+    return 3;
+  }
   return interruption.exitCode() ?? 0;
 };

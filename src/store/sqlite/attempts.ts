@@ -2,6 +2,7 @@ import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts'
 import type { AttemptSpend, Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import { attemptSeal, resultHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { reportCalls } from './breaker.ts';
 import { charge, chargeLate } from './budgets.ts';
 import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
@@ -26,7 +27,10 @@ export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: 
   return insertEvidence(tx, at, rows) ? 'written' : 'duplicate';
 }
 
-/** Ends the attempt and its execution: evidence, seal, result, event, all under the fence. */
+/**
+ * Ends the attempt and its execution: evidence, seal, result, event, all under the fence. Where no call has worked yet and this one failed
+ * for a reason that may be every call's, the execution is set aside instead, to be tried again.
+ */
 export function complete(tx: Transaction, keys: Keys, completion: Completion): WriteResult {
   const at = place(keys, completion);
   const held = heldAttempt(tx, keys, at);
@@ -37,9 +41,14 @@ export function complete(tx: Transaction, keys: Keys, completion: Completion): W
   }
   insertEvidence(tx, at, completion.evidence, held.head);
   const { attempt_status: status, reason, fault } = completion;
+  const hold = reportCalls(tx, keys, at, completion.calls);
   if (completion.spend !== undefined) charge(tx, keys, at.run_no, completion.spend);
   const seal = closeAttempt(tx, at, { status, reason, fault }, held);
-  endExecution(tx, at, seal, completion);
+  if (hold === null) endExecution(tx, at, seal, completion);
+  else {
+    tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ fault, reason, status }) });
+    setAside(tx, at, 'retry_scheduled', tx.schedule + hold);
+  }
   return 'written';
 }
 
@@ -51,6 +60,7 @@ export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResul
     return late(tx, at, 'fail', retry.evidence);
   }
   insertEvidence(tx, at, retry.evidence);
+  reportCalls(tx, keys, at, retry.calls);
   if (retry.spend !== undefined) charge(tx, keys, at.run_no, retry.spend);
   const { attempt_status: status, reason, fault } = retry;
   closeAttempt(tx, at, { status, reason, fault });

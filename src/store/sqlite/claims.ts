@@ -1,4 +1,5 @@
 import type { Claim, ClaimRequest, EvidenceRow } from '../../contract/store.ts';
+import { CAUTION } from '../../core/breaker.ts';
 import { allowance } from '../../core/budget.ts';
 import { randomText } from '../../lib/id.ts';
 import { budgetsIn } from './budgets.ts';
@@ -63,7 +64,7 @@ export function claimable(connection: Connection, request: ClaimRequest, schedul
 /** The runs that were asked for and go on: few, so they are chosen here, for less than SQLite takes to read a list. */
 function asked(connection: Connection, { run_ids }: ClaimRequest): ActiveRun[] {
   const runs = connection.all<ActiveRun>(
-    "select run_no, run_id, concurrency from run where status = 'running' and cancel_requested_at is null and stop_reason is null",
+    "select run_no, run_id, concurrency from run where status = 'running' and cancel_requested_at is null and stop_reason is null and not exists (select 1 from breaker b where b.run_no = run.run_no and b.tripped_at is not null)",
   );
   return run_ids === null ? runs : runs.filter((run) => run_ids.includes(run.run_id));
 }
@@ -164,7 +165,7 @@ function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: numbe
     take,
     lastLosses(request),
   );
-  const rest = take - retries.length;
+  const rest = cautious(tx, run) ? 0 : take - retries.length;
   const fresh =
     rest > 0
       ? due(
@@ -176,6 +177,16 @@ function claimOf(tx: Transaction, run: ActiveRun, sessionNo: number, take: numbe
         )
       : [];
   return grant(tx, run, sessionNo, request.lease_ms, retries, fresh);
+}
+
+/** While no call has worked and many have failed the same way, what failed is tried again before anything fresh is. */
+function cautious(tx: Transaction, { run_no }: ActiveRun): boolean {
+  const found = tx.connection.get(
+    'select 1 from breaker where run_no = ? and worked = 0 and failures >= ?',
+    run_no,
+    CAUTION,
+  );
+  return found !== undefined && tx.stat(run_no, 'retry_scheduled') + tx.stat(run_no, 'running') > 0;
 }
 
 function grant(

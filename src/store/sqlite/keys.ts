@@ -8,6 +8,7 @@ export class Keys {
   readonly #sessionIds = new Map<number, string>();
   readonly #sessions = new Map<string, number>();
   readonly #budgeted = new Map<number, boolean>();
+  readonly #worked = new Set<string>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -19,6 +20,7 @@ export class Keys {
     this.#sessions.clear();
     this.#sessionIds.clear();
     this.#budgeted.clear();
+    this.#worked.clear();
   }
 
   run(runId: string): number {
@@ -38,6 +40,15 @@ export class Keys {
     const found = this.#connection.get('select 1 from budget where run_no = ? limit 1', runNo) !== undefined;
     this.#budgeted.set(runNo, found);
     return found;
+  }
+
+  /** Whether a call of the run is known to have worked on that side, which never changes again. */
+  worked(runNo: number, side: string): boolean {
+    return this.#worked.has(`${runNo} ${side}`);
+  }
+
+  hasWorked(runNo: number, side: string): void {
+    this.#worked.add(`${runNo} ${side}`);
   }
 
   /** The id of a session by its number; '' when there is none. */

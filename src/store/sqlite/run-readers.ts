@@ -1,4 +1,5 @@
 import type { RunReaders } from '../../contract/store.ts';
+import { breaker } from './breaker.ts';
 import { budgets } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import { corrections } from './corrections.ts';
@@ -18,6 +19,7 @@ export function runReaders(
     run: (id) => read(() => readers.run(connection, id)),
     snapshot: (digest) => read(() => readers.snapshot(connection, digest)),
     budgets: (id) => read(() => budgets(connection, keys, id)),
+    breaker: (id) => read(() => breaker(connection, keys, id)),
     progress: (id) => read(() => readers.progress(connection, keys, id, shown)),
     executions: (id, page) => read(() => readers.executions(connection, keys, id, page)),
     executionsNotPassed: (id, page) => read(() => readers.executionsNotPassed(connection, keys, id, page)),

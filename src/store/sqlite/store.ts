@@ -4,6 +4,7 @@ import type { ClockReport, Store } from '../../contract/store.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { appendEvidence, complete, fail, release, suspend } from './attempts.ts';
 import { bless, blessed, blessings } from './blessings.ts';
+import { rearm } from './breaker.ts';
 import { stopRun } from './budgets.ts';
 import { sweepCancelled } from './cancel.ts';
 import { claim, claimable } from './claims.ts';
@@ -95,6 +96,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     suspend: (fence, deadlineMs) => writer.write((tx) => suspend(tx, keys, fence, deadlineMs)),
     reap: (request) => writer.write((tx) => reap(tx, request, schedule.watched(request.lease_ms ?? 0))),
     requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
+    rearm: (runId) => writer.write((tx) => rearm(tx, keys, runId)),
     stopRun: (runId, stop) => writer.write((tx) => stopRun(tx, keys, runId, stop)),
     sweepCancelled: (runId, limit) => writer.write((tx) => sweepCancelled(tx, keys, runId, limit)),
     beginFinalize: (runId) => writer.write((tx) => beginFinalize(tx, keys, runId)),

@@ -134,7 +134,7 @@ describe('a command agent that fails', () => {
       ['infrastructure', 'aborted', false],
       ['agent', 'oversize_output', false],
       ['agent', 'invalid_output', false],
-      ['infrastructure', 'spawn_failed', false],
+      ['configuration', 'spawn_failed', false],
     ]);
   });
 

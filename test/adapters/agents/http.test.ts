@@ -206,6 +206,8 @@ describe('a status', () => {
     '%i is a fault of the infrastructure and says when to come again',
     async (status) => {
       expect(await answerOf('later', { status, type: 'text/plain', headers: { 'retry-after': '7' } })).toEqual({
+        class: `http_${status}`,
+        throttled: true,
         type: 'failure',
         fault: 'infrastructure',
         code: 'http_status',
@@ -217,7 +219,11 @@ describe('a status', () => {
     },
   );
 
-  it.each([400, 401, 404, 409, 422, 500, 501])('%i is the agent’s fault', async (status) => {
+  it.each([401, 403, 407])('%i is a fault of configuration', async (status) => {
+    expect(await answerOf('{}', { status })).toMatchObject({ fault: 'configuration', code: 'http_status' });
+  });
+
+  it.each([400, 404, 409, 422, 500, 501])('%i is the agent’s fault', async (status) => {
     expect(await answerOf('{}', { status })).toMatchObject({
       fault: 'agent',
       code: 'http_status',

@@ -53,6 +53,17 @@ create table blessing (
   blessed_at integer not null
 ) strict;
 
+create table breaker (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  side text not null check (side in ('agent', 'evaluators')),
+  worked integer not null check (worked in (0, 1)),
+  class text,
+  failures integer not null,
+  reason text,
+  tripped_at integer,
+  primary key (run_no, side)
+) strict, without rowid;
+
 create table budget (
   run_no integer not null references run (run_no) deferrable initially deferred,
   kind text not null check (kind in ('cost_micro_usd', 'tokens', 'tool_calls')),
@@ -194,7 +205,7 @@ create table queue (
   lease_losses integer not null default 0,
   lease_id text,
   session_no integer,
-  lease_until integer,
+  lease_until integer, breaker_failures integer not null default 0,
   primary key (run_no, ordinal),
   foreign key (run_no, ordinal) references execution (run_no, ordinal) deferrable initially deferred,
   check ((status = 'running') = (lease_id is not null and lease_until is not null and session_no is not null))

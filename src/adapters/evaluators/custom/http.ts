@@ -1,8 +1,9 @@
-import type { Finding } from '../../../contract/evaluator.ts';
+import { type Finding, finding } from '../../../contract/evaluator.ts';
 import { diagnostic, ProctorError } from '../../../contract/problem.ts';
 import { namesLoopback } from '../../transport/address-policy.ts';
 import { excerpt } from '../../transport/excerpt.ts';
 import { type HttpOutcome, openHttpClient } from '../../transport/http-client.ts';
+import { statusFault } from '../../transport/http-faults.ts';
 import { type CustomEvaluator, evaluatorDocument, parseFinding } from './custom-evaluator.ts';
 
 const MAX_FINDING_BYTES = 1024 * 1024;
@@ -47,8 +48,11 @@ function judged(outcome: HttpOutcome, ref: string, redact: (text: string) => str
   if (outcome.type === 'error')
     throw new Error(`\`${ref}\` gave no finding (${outcome.code}): ${redact(outcome.message)}`);
   const body = outcome.body.toString('utf8');
-  if (outcome.status < 200 || outcome.status > 299)
-    throw new Error(`\`${ref}\` answered with status ${outcome.status}: ${excerpt(redact(body), 512)}`);
+  if (outcome.status < 200 || outcome.status > 299) {
+    const { fault, suspect = false } = statusFault(outcome.status, body, outcome.headers);
+    const reason = `\`${ref}\` answered with status ${outcome.status}: ${excerpt(redact(body), 512)}`;
+    return finding('error', reason, fault === 'configuration' || suspect ? { fault: 'configuration' } : {});
+  }
   let answer: unknown;
   try {
     answer = JSON.parse(body);

@@ -42,3 +42,17 @@ create table schedule_mark (
 
 -- What a run keeps outside of the store, to see before its verdict that it is there.
 create index evidence_artifact on evidence (run_no, artifact) where artifact is not null;
+
+-- The breaker: whether a call of the run ever worked, on each side, and until then how many of the first calls failed the same way.
+create table breaker (
+  run_no integer not null references run (run_no) deferrable initially deferred,
+  side text not null check (side in ('agent', 'evaluators')),
+  worked integer not null check (worked in (0, 1)),
+  class text,
+  failures integer not null,
+  reason text,
+  tripped_at integer,
+  primary key (run_no, side)
+) strict, without rowid;
+-- Failures of an execution while no call had worked.
+alter table queue add column breaker_failures integer not null default 0;

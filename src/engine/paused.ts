@@ -1,0 +1,15 @@
+import type { RunDocument } from '../contract/documents.ts';
+import type { TrippedBreaker } from '../contract/store.ts';
+import { cureOf } from '../core/breaker.ts';
+
+/** What a document says of a run that its breaker stopped. */
+export function pausedOf({ side, class: name, failures, reason }: TrippedBreaker): NonNullable<RunDocument['paused']> {
+  return { side, class: name, failures, reason, cure: cureOf(side, name) };
+}
+
+/** Why a run stopped that may be gone on with, and what to do. */
+export function pausedText(tripped: TrippedBreaker): string {
+  const { side, failures, reason, cure } = pausedOf(tripped);
+  const what = side === 'agent' ? 'calls of the agent' : 'answers to be graded';
+  return `no call has worked, and the first ${failures} ${what} all failed the same way: ${reason}; ${cure}`;
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { statusFault } from '../../src/adapters/transport/http-faults.ts';
+import { cureOf, lengthened, patienceOf, type Streak, trips } from '../../src/core/breaker.ts';
+
+describe('a breaker', () => {
+  const start: Streak = { class: null, failures: 0 };
+  const streakOf = (...classes: string[]) =>
+    classes.reduce<Streak>((streak, name) => lengthened(streak, { class: name }), start);
+
+  test('counts failures of the same reason; another reason begins anew', () => {
+    expect(streakOf('http_401', 'http_401')).toEqual({ class: 'http_401', failures: 2 });
+    expect(streakOf('http_401', 'http_401', 'dns')).toEqual({ class: 'dns', failures: 1 });
+  });
+
+  test('trips at the third failure by configuration, or when the run has no more executions', () => {
+    const report = { fault: 'configuration', patience: patienceOf('configuration', 5) } as const;
+    expect([1, 2, 3].map((failures) => trips({ class: 'a', failures }, report, 1, 100))).toEqual([false, false, true]);
+    expect(trips({ class: 'a', failures: 1 }, report, 1, 1)).toBe(true);
+    expect(trips({ class: 'a', failures: 1 }, report, 1, 2)).toBe(false);
+  });
+
+  test('gives infrastructure the time of its retries: one execution has failed three times, or as often as it may', () => {
+    const report = { fault: 'infrastructure', patience: patienceOf('infrastructure', 5) } as const;
+    expect([1, 2, 3].map((rounds) => trips({ class: 'dns', failures: 50 }, report, rounds, 100))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(trips({ class: 'dns', failures: 4 }, report, 3, 100)).toBe(false);
+    expect([patienceOf('infrastructure', 0), patienceOf('infrastructure', 1)]).toEqual([1, 2]);
+  });
+
+  test('names a cure for every reason', () => {
+    expect(cureOf('agent', 'http_401')).toContain('secret');
+    expect(cureOf('agent', 'something else')).toContain('agent');
+    expect(cureOf('evaluators', 'judge@1')).toContain('evaluator');
+  });
+});
+
+test('a status is whose fault it is by itself and by the code that a provider sends with it', () => {
+  const fault = (status: number, body: unknown = '', headers = {}) =>
+    statusFault(status, typeof body === 'string' ? body : JSON.stringify(body), headers);
+  for (const status of [401, 403, 407]) expect(fault(status)).toEqual({ fault: 'configuration' });
+  for (const status of [402, 404, 405, 410]) expect(fault(status)).toEqual({ fault: 'agent', suspect: true });
+  for (const status of [400, 409, 413, 422, 500, 501]) expect(fault(status)).toEqual({ fault: 'agent' });
+  for (const status of [408, 502, 503, 504]) expect(fault(status)).toEqual({ fault: 'infrastructure' });
+  expect(fault(429)).toEqual({ fault: 'infrastructure', throttled: true });
+  expect(fault(503, '', { 'retry-after': '3' })).toEqual({ fault: 'infrastructure', throttled: true });
+  for (const body of [
+    { error: { message: 'no such model', type: 'invalid_request_error', code: 'model_not_found' } },
+    { type: 'error', error: { type: 'not_found_error', message: 'model: x' } },
+    { error: { code: 'DeploymentNotFound' } },
+    { error: { type: 'invalid_request_error', code: 'invalid_api_key' } },
+  ])
+    for (const status of [400, 404]) expect(fault(status, body)).toEqual({ fault: 'configuration' });
+  expect(fault(429, { error: { code: 'insufficient_quota' } })).toEqual({ fault: 'configuration' });
+  for (const body of [
+    '{"error": {"code": "model_not_found"',
+    'model_not_found',
+    { error: 'model_not_found' },
+    { error: { code: 7 } },
+  ])
+    expect(fault(404, body)).toEqual({ fault: 'agent', suspect: true });
+  expect(fault(500, { error: { code: 'model_not_found' } })).toEqual({ fault: 'agent' });
+});
