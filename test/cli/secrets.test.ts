@@ -152,12 +152,13 @@ export const flaky = ({ case: { input } }) => { if (input === 'two') throw new E
     expect(ran.stderr).toContain('the secret `WEAK` cannot be told from ordinary text, so it is not redacted');
     const lines = (await proctor(at, ['export', 'last', '--format', 'jsonl'])).stdout.trim().split('\n');
     const found = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => 'case_id' in line);
-    expect(found.map(({ case_id, status, fault, attempts }) => ({ case_id, status, fault, attempts }))).toEqual([
-      { case_id: 'one', status: 'completed', fault: null, attempts: 1 },
-      { case_id: 'two', status: 'failed', fault: 'grader', attempts: 1 },
+    expect(found.map(({ case_id, status, fault }) => ({ case_id, status, fault }))).toEqual([
+      { case_id: 'one', status: 'completed', fault: null },
+      { case_id: 'two', status: 'failed', fault: 'grader' },
     ]);
     expect(found[0]).toMatchObject({ aggregate: { passed: true } });
     using db = new DatabaseSync(path.join(at, '.proctor/proctor.db'), { readOnly: true });
+    expect(db.prepare('select count(*) as attempts from attempt').get()).toEqual({ attempts: 2 });
     const [kept] = db.prepare("select body from evidence where kind = 'envelope'").all();
     expect(JSON.parse(String(kept?.['body']))).toMatchObject({
       envelope: { structured: { balance: '[secret PIN]' }, usage: { input_tokens: null } },

@@ -39,12 +39,13 @@ describe('escapes', () => {
   ])('%j holds none', (text) => expect(plain(text)).toBeNull());
 
   test('what a name of HTML stands for', () => {
-    expect(['nbsp', 'yuml', 'amp', 'equals', 'Tab', 'trade', 'nobody'].map(entity)).toEqual([
+    expect(['nbsp', 'yuml', 'amp', 'equals', 'Tab', 'Scaron', 'trade', 'nobody'].map(entity)).toEqual([
       '\u00a0',
       'ÿ',
       '&',
       '=',
       '\t',
+      'Š',
       '™',
       undefined,
     ]);

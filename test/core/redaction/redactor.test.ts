@@ -85,6 +85,30 @@ test('pieces of a secret at the edge of a cut are taken out too', () => {
   expect(redactor.text('päss… and …1234 tell little')).toBe('päss… and …1234 tell little');
 });
 
+test('pieces of long secrets are found by what stands next to the cut', () => {
+  const long = Array.from({ length: 90 }, (_, index) => `${index}-part`).join('.');
+  const own = redactorOf({ LONG: long });
+  expect(own.text(`<${long.slice(0, 200)}…>`)).toBe('<[secret LONG]…>');
+  expect(own.text(`<…${long.slice(-200)}>`)).toBe('<…[secret LONG]>');
+  expect(own.text(`${'x'.repeat(300)}${long.slice(0, 9)}…`)).toBe(`${'x'.repeat(300)}[secret LONG]…`);
+  expect(own.text(`x…${long.slice(-9)}`)).toBe('x…[secret LONG]');
+});
+
+test('a text of nothing but ellipses is not taken for an excerpt at each of them', () => {
+  const many = '…'.repeat(1_000);
+  expect(redactor.text(`${many.slice(1)}pässwört…`)).toBe(`${many.slice(1)}[secret WORD]…`);
+  expect(redactor.text(`${many}pässwört…`)).toBe(`${many}pässwört…`);
+});
+
+test('a secret that is no number hides none', () => {
+  expect(redactor.json([Number.NaN, null, undefined, true])).toEqual([Number.NaN, null, undefined, true]);
+});
+
+test('where every marker would tell a secret there is none', () => {
+  const all = redactorOf({ X: '[secret]', Y: '[redacted]', Z: 'secret-x', W: 'x-y-z-w', SECRET: '[secret W]' });
+  expect(all.text('a x-y-z-w b')).toBe('a *** b');
+});
+
 test('a piece is long enough with six characters, at every cut', () => {
   expect(redactor.text('pässwö… pässw… x… pässwört-123…')).toBe('[secret WORD]… pässw… x… [secret WORD]…');
   expect(redactor.text('…t-1234, …-1234 …ässwört-1234…pässwö…')).toBe(
