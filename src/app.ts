@@ -1,4 +1,4 @@
-import { access, mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { openPlugins } from './adapters/plugins.ts';
@@ -21,6 +21,8 @@ import { openSqliteStore, type SqliteStore } from './store/sqlite/store.ts';
 /** Proctor, wired: store, artifacts, plug-ins, clock, and who is acting. */
 export interface App extends AsyncDisposable {
   readonly places: Places;
+  /** The store stands where nothing can be written: it is read as it stands in its file. */
+  readonly read_only: boolean;
   readonly store: SqliteStore;
   readonly artifacts: ArtifactPlace;
   readonly plugins: Plugins;
@@ -53,12 +55,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     });
   });
   // Arguments, answers and whole outputs are kept in it: nobody else on the machine is to read them.
-  await mkdir(path.dirname(places.store), { recursive: true, mode: 0o700 });
-  const store = openSqliteStore({ path: places.store });
+  const read_only = await onlyReadable(places.store);
+  if (!read_only) await makeFolder(path.dirname(places.store));
+  const store = openSqliteStore({ path: places.store, read_only });
   const artifacts = openArtifactFolder(places.artifacts);
   const secrets = secretsOf(options);
   const webhooks = openWebhookSender({ clock: systemClock, resolve: (text) => secrets.resolve(text) });
   return {
+    read_only,
     places,
     store,
     artifacts,
@@ -73,6 +77,36 @@ export async function createApp(options: AppOptions): Promise<App> {
       await store.close();
     },
   };
+}
+
+/** True when there is a store, and its file or its folder cannot be written by this process. */
+async function onlyReadable(store: string): Promise<boolean> {
+  const may = (file: string, how: number) =>
+    access(file, how).then(
+      () => true,
+      () => false,
+    );
+  if (!(await may(store, constants.F_OK))) return false;
+  return !((await may(store, constants.W_OK)) && (await may(path.dirname(store), constants.W_OK)));
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    // Node tells ENOENT of a recursive mkdir where the folder above cannot be written; asking that one tells why.
+    const code = await access(path.dirname(folder), constants.W_OK).then(
+      () => error.code,
+      (above: NodeJS.ErrnoException) => above.code,
+    );
+    if (error.code === 'ENOSPC')
+      throw new ProctorError('store_full', `the disk that holds \`${folder}\` is full; free some room`, {
+        cause: error,
+      });
+    throw new ProctorError(
+      'store_failed',
+      `the folder \`${folder}\` for the store cannot be made (${code ?? error.message}); run in a folder that can be written, or let PROCTOR_DB name another`,
+      { cause: error },
+    );
+  });
 }
 
 async function present(store: string): Promise<void> {

@@ -123,11 +123,9 @@ async function write(target: string, bytes: Uint8Array | string, digest: string)
 
 function writeError(error: NodeJS.ErrnoException, target: string): ProctorError {
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
-    return new ProctorError(
-      'store_full',
-      `the disk that holds \`${target}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`,
-      { cause: error },
-    );
+    return new ProctorError('store_full', `the disk that holds \`${target}\` is full; free some room`, {
+      cause: error,
+    });
   }
   return new ProctorError(
     'store_failed',

@@ -27,7 +27,12 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
     environment: options.environment,
     output,
     secrets,
-    openApp: async (how) => (await import('../app.ts')).createApp({ ...options, secrets, ...how }),
+    openApp: async (how) => {
+      const app = await (await import('../app.ts')).createApp({ ...options, secrets, ...how });
+      if (app.read_only)
+        output.note(`proctor: \`${app.places.store}\` can only be read here; it is shown as it stands in the file`);
+      return app;
+    },
   };
   const streams = {
     writeOut: (text: string) => void options.stdout.write(text),
@@ -44,8 +49,23 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
       if (error.exitCode === 0) return 0;
       return output.json ? reportError(new ProctorError('usage', error.message.replace(/^error: /, '')), output) : 2;
     }
-    return reportError(error, output);
+    return reportError(notWritten(error), output);
   }
+}
+
+const NOT_WRITTEN = ['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT', 'EISDIR', 'ENOTDIR'];
+
+/** A file or folder that the system does not let a command write is no fault of ours: a plain error without a trace. */
+function notWritten(error: unknown): unknown {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (ProctorError.is(error) || code === undefined || path === undefined || !NOT_WRITTEN.includes(code)) return error;
+  return new ProctorError(
+    'invalid_input',
+    `\`${path}\` cannot be read or written (${code}); check the disk and the permissions`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Makes a command of the program. */

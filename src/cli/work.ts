@@ -1,4 +1,5 @@
 import type { App } from '../app.ts';
+import { ProctorError } from '../contract/problem.ts';
 import type { RunRow } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
 import { pausedText } from '../engine/paused.ts';
@@ -66,7 +67,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
       await worker.run();
     } catch (error) {
       workers.signal('SIGTERM'); // what ends this process for a reason is not waited out by the others
-      throw error;
+      throw withNext(error, `\`proctor resume ${run.run_id}\` then goes on: nothing is lost`);
     } finally {
       shown.abort(new Error('the run ended'));
       await show;
@@ -87,6 +88,12 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     }
   }
   return await printRun(context, app, run.run_id);
+}
+
+/** A full disk with what to do once there is room; any other error as it is. */
+export function withNext(error: unknown, next: string): unknown {
+  if (!ProctorError.is(error) || error.code !== 'store_full') return error;
+  return new ProctorError('store_full', `${error.message}; ${next}`, { cause: error });
 }
 
 /** Prints the run's document or report by the last revision; answers the exit code of its gate. */

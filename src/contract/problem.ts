@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   store_busy: { title: 'The store stayed locked', exit: 3, status: 503 },
   store_full: { title: 'The disk is full', exit: 3, status: 507 },
   store_lost: { title: 'The store is gone', exit: 3, status: 503 },
+  store_read_only: { title: 'The store can only be read here', exit: 3, status: 503 },
   store_failed: { title: 'The store failed', exit: 3, status: 500 },
   artifact_corrupt: { title: 'An artifact is not what its name says', exit: 3, status: 500 },
   artifact_missing: { title: 'An artifact is missing', exit: 3, status: 500 },

@@ -7,7 +7,7 @@ import { proctor } from '../support/chaos-process.ts';
 
 const DISK_BYTES = 24 * 1024 * 1024;
 const FREE_BYTES = 2 * 1024 * 1024;
-const FULL = /is full; free some room, then `proctor resume` the run: nothing is lost/;
+const FULL = /is full; free some room; `proctor resume run_\w+` then goes on: nothing is lost/;
 
 const mounted = new Set<string>();
 afterAll(() => {
@@ -83,7 +83,10 @@ test.skipIf(leftOut)('a disk that is full from the start creates nothing and say
   });
 
   expect(stopped, stopped.stdout + stopped.stderr).toMatchObject({ code: 3, signal: null });
-  expect(JSON.parse(stopped.stdout)).toMatchObject({ code: 'store_full' });
+  expect(JSON.parse(stopped.stdout)).toMatchObject({
+    code: 'store_full',
+    detail: expect.stringMatching(/is full; free some room; then run it again: no run was created$/),
+  });
 });
 
 interface SmallDisk extends AsyncDisposable {

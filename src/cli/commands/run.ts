@@ -11,7 +11,7 @@ import { viewRun } from '../../engine/run-view.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { planFrom, type Selecting } from '../plan-from.ts';
 import { planText } from '../plan-text.ts';
-import { printRun, type Working, workOn } from '../work.ts';
+import { printRun, type Working, withNext, workOn } from '../work.ts';
 
 interface RunOptions extends Selecting, Working {
   readonly runKey?: string;
@@ -23,7 +23,21 @@ interface RunOptions extends Selecting, Working {
 /** `proctor run PROFILE`: plan, create (or attach by run key), work until the run has ended, print the verdict. */
 export const run: Command<RunOptions> = async (context, options) => {
   await readable(options.profile, context); // before a store is made for it
-  await using app = await context.openApp();
+  const none = (error: unknown): never => {
+    throw withNext(error, 'then run it again: no run was created');
+  };
+  await using app = await context.openApp().catch(none);
+  const run_id = await created(context, app, options).catch(none);
+  if (run_id === null) return 0;
+  if (options.detach) {
+    await printRun(context, app, run_id);
+    return 0;
+  }
+  return await workOn(context, app, await findRun(app.store, run_id), options);
+};
+
+/** Plans and creates the run; null where only the plan was asked for. */
+async function created(context: CommandContext, app: App, options: RunOptions): Promise<string | null> {
   const cases = options.failedOf === undefined ? null : await casesNotPassed(app, options.failedOf);
   const signal = new AbortController().signal;
   const { plan, loaded } = await planFrom({ ...app, cwd: context.cwd, signal }, options, {
@@ -45,22 +59,18 @@ export const run: Command<RunOptions> = async (context, options) => {
   if (options.plan) {
     const expected = await estimate(app.store, plan, options.concurrency ?? null);
     context.output.result(expected, planText(expected));
-    return 0;
+    return null;
   }
   if (!options.detach) await servable(app, loaded);
-  const { run_id, created } = await createRun(app, plan, {
+  const { run_id, created: fresh } = await createRun(app, plan, {
     run_key: options.runKey ?? null,
     base_dir: loaded.base_dir,
     created_by: app.principal,
     concurrency: options.concurrency ?? null,
   });
-  if (!created) context.output.note(`proctor: run key \`${options.runKey}\` is known: going on with ${run_id}`);
-  if (options.detach) {
-    await printRun(context, app, run_id);
-    return 0;
-  }
-  return await workOn(context, app, await findRun(app.store, run_id), options);
-};
+  if (!fresh) context.output.note(`proctor: run key \`${options.runKey}\` is known: going on with ${run_id}`);
+  return run_id;
+}
 
 async function readable(profile: string, context: CommandContext): Promise<void> {
   const plugins = createPlugins(context);

@@ -90,6 +90,7 @@ export function sqliteCode(error: unknown): number | null {
 /** SQLite's result code for a lock that another connection holds. */
 export const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
@@ -102,9 +103,14 @@ export function storeError(error: unknown, location: string): unknown {
   if (code === null || ProctorError.is(error)) return error;
   const detail = error instanceof Error ? error.message : String(error);
   if (code === SQLITE_FULL) {
+    return new ProctorError('store_full', `the disk that holds \`${location}\` is full; free some room`, {
+      cause: error,
+    });
+  }
+  if (code === SQLITE_READONLY) {
     return new ProctorError(
-      'store_full',
-      `the disk that holds \`${location}\` is full; free some room, then \`proctor resume\` the run: nothing is lost`,
+      'store_read_only',
+      `\`${location}\` can only be read here: show, verify, compare and export work, and nothing that writes; copy the store with its artifacts to where it can be written`,
       { cause: error },
     );
   }

@@ -15,6 +15,7 @@ import { invariantViolations } from './invariants.ts';
 import { Keys } from './keys.ts';
 import { heartbeat, reap } from './leases.ts';
 import { migrate, triggerProblems } from './migrate.ts';
+import { openForReading } from './read-only.ts';
 import * as readers from './readers.ts';
 import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
@@ -28,6 +29,8 @@ import { Writer, type WriterStatistics } from './writer.ts';
 export interface SqliteStoreOptions {
   /** The file, or `:memory:`. */
   readonly path: string;
+  /** Opens without writing anything, also where nothing can be written. */
+  readonly read_only?: boolean;
   readonly clock?: Clock;
   /** Alters statements before they are prepared; only tests that prove the suite bites use it. */
   readonly alter?: (sql: string) => string;
@@ -52,7 +55,7 @@ const CONFIRMED_MS = 250; // a reader need not look at the file each time
 /** Opens the file, migrates it and answers the store. */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { path, clock = systemClock } = options;
-  const db = openConfigured(path, clock);
+  const db = options.read_only ? openForReading(path) : openConfigured(path, clock);
   const connection = new Connection(db, options.alter);
   const keys = new Keys(connection);
   const file = new StoreFile(path);
