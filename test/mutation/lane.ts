@@ -8,3 +8,4 @@ const runner = new Runner(path.resolve(import.meta.dirname, '../..'));
 process.on('message', ({ task, most_cpu_ms }: { readonly task: Task; readonly most_cpu_ms: number }) => {
   void runner.run(task, most_cpu_ms).then((ran) => process.send?.(ran));
 });
+process.once('disconnect', () => process.exit());

@@ -56,6 +56,12 @@ const targets = chosen.map((file) =>
 const queue = targets.flatMap((target) => target.mutants.map((mutant) => ({ target, mutant })));
 say(`${queue.length} mutants of ${chosen.length} files`);
 const results = new Map<Mutant, 'killed' | 'beyond' | 'survived'>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    say(`interrupted; what came out of ${results.size} mutants:`);
+    report();
+    process.exit(130);
+  });
 await Promise.all(Array.from({ length: Number(values.workers) }, work));
 report();
 
@@ -82,7 +88,7 @@ async function work(): Promise<void> {
 
 async function outcome(lane: Lane, target: Target, mutant: Mutant): Promise<'killed' | 'beyond' | 'survived'> {
   const { path: file, affected, tests, cpu_ms } = target;
-  const ran = await lane.run({ path: file, mutant, affected, tests }, 3_000 + 10 * cpu_ms);
+  const ran = await lane.run({ path: file, mutant, affected, tests }, 2_000 + 2 * cpu_ms);
   const failed = ran.type === 'ended' ? ran.end.ends.find(({ error }) => error !== null) : undefined;
   if (values.verbose)
     say(
@@ -102,6 +108,7 @@ function report(): void {
   );
   const gone = listed.filter(
     ({ file, name }) =>
+      queue.length === 0 &&
       chosen.includes(file) &&
       !scores.some((one) => one.path === file && one.survivors.some((mutant) => mutant.name === name)),
   );
@@ -129,7 +136,8 @@ function report(): void {
 }
 
 function scoreOf(file: string): Score {
-  const mutants = targets.find((target) => target.path === file)?.mutants ?? [];
+  const all = targets.find((target) => target.path === file)?.mutants ?? [];
+  const mutants = all.filter((mutant) => results.has(mutant));
   return {
     path: file,
     total: mutants.length,

@@ -67,6 +67,7 @@ describe('codes of clusters', () => {
     });
     expect(clusterCodes(Int32Array.of(7, -1, 0, 7, -1), 5)).toEqual({ codes: Int32Array.of(0, 1, 2, 0, 3), count: 4 });
     expect(clusterCodes(Int32Array.of(0, 0), 2)).toEqual({ codes: Int32Array.of(0, 0), count: 1 });
+    expect(clusterCodes(['-1', '-1'], 2)).toEqual({ codes: Int32Array.of(0, 0), count: 1 });
   });
 
   test('none where no case names one', () => {
