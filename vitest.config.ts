@@ -13,7 +13,7 @@ const CHAOS = 'test/chaos/**/*.test.ts';
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3, // on two cores: tests wait for a good part of their time
     testTimeout: HANG_MS,
     hookTimeout: HANG_MS,
     expect: { poll: { timeout: HANG_MS / 2 } },
