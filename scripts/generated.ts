@@ -3,12 +3,14 @@ import { JSON_SCHEMAS } from '../src/adapters/json-schemas.ts';
 import { ERROR_CODES } from '../src/contract/problem.ts';
 import { toMermaid } from '../src/core/machine.ts';
 import { MACHINES } from '../src/core/machines.ts';
+import { CHECKED_COLUMNS, type CheckedTable } from '../src/store/sqlite/checked-columns.ts';
 
 /** Every generated file of the repository by path, with its text; a test holds the files to it. */
 export function generatedFiles(): Record<string, string> {
   return {
     'docs/state-machines.md': stateMachines(),
     'docs/errors.md': errors(),
+    'docs/what-is-checked.md': whatIsChecked(),
     'docs/evaluators.md': evaluators(),
     ...Object.fromEntries(
       Object.entries(JSON_SCHEMAS).map(([name, make]) => [
@@ -31,6 +33,47 @@ function errors(): string {
     ([code, { title, exit, status }]) => `| \`${code}\` | ${title} | ${exit} | ${status} |`,
   );
   return `${NOTE}\n# Errors\n\nWith \`--json\` an error is a problem object (RFC 9457) on stdout; its \`code\` is one of these.\n\n| code | title | exit | HTTP status |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+const CHECKS = {
+  verify: '`verify RUN`',
+  doctor: '`doctor --verify`',
+  either: '`verify RUN`, or `doctor --verify` where it is of no run',
+  open: 'the store is not opened',
+} as const;
+
+const WHAT_IS_CHECKED = `# What is checked
+
+Triggers refuse to alter the store by SQL, but whoever can write the file can drop them. This page says, for every column of every table, which command names
+a cell that was altered; a test alters each of them, takes rows away and copies rows in. **Nothing** means that the column decides nothing: with it altered, every
+gate, \`verify\`, \`compare\`, export and bundle stays as it was, and the test proves that too.
+
+\`verify RUN\` covers what the run's verdict, its report and its tool calls stand on: evidence, seals, events, counters, corrections, blessings, policies, definitions,
+pins. \`doctor --verify\` covers the whole store: it also names a run, a session or a blessing that was deleted or made up, because a chained journal tells of
+each; a transition that the machines do not have; and a clock that is no instant. A bundle has the rows of its run only, without counters and journal.
+
+What no command can find is a rewrite in which every hash, event and journal entry was made anew. Only a root noted elsewhere finds it:
+\`verify RUN --expect ROOT\`. What was deleted together with the last entries of the journal is missed by its id alone. Of what is in hand, a row less is a row not yet written.
+Stores of older versions are taken into the journal as they are when they are first opened, and their runs have no events that tell what attempts took.
+`;
+
+function whatIsChecked(): string {
+  const parts = Object.entries(CHECKED_COLUMNS).map(([table, entry]) => {
+    const rows = typeof entry.rows === 'string' ? CHECKS[entry.rows] : `nothing: ${entry.rows.nothing}`;
+    return `## ${table}\n\n| column | what finds it altered |\n|---|---|\n${columnRows(entry).join('\n')}\n| *rows taken away or added* | ${rows} |\n`;
+  });
+  return `${NOTE}\n${WHAT_IS_CHECKED}\n${parts.join('\n')}`;
+}
+
+function columnRows({ verify = [], doctor = [], open = [], nothing = {} }: CheckedTable): string[] {
+  const line = (columns: readonly string[], what: string) =>
+    columns.length === 0 ? [] : [`| ${columns.map((column) => `\`${column}\``).join(', ')} | ${what} |`];
+  return [
+    ...line(verify, CHECKS.verify),
+    ...line(doctor, CHECKS.doctor),
+    ...line(open, CHECKS.open),
+    ...Object.entries(nothing).map(([column, why]) => `| \`${column}\` | **nothing**: ${why} |`),
+  ];
 }
 
 interface Member {

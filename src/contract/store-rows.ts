@@ -211,6 +211,14 @@ export interface RowCounts {
   readonly outbox: number;
 }
 
+/** A place where what a store keeps beside a run's own rows is not as it must be. */
+export interface BasisDifference {
+  /** The table. */
+  readonly where: string;
+  readonly row: string;
+  readonly what: string;
+}
+
 /** What is wrong with a store, by the invariants that hold at every moment. */
 export interface InvariantViolation {
   readonly invariant: string;

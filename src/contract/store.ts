@@ -26,6 +26,7 @@ import type {
 } from './store-requests.ts';
 import type {
   AttemptRow,
+  BasisDifference,
   BlessingRow,
   CorrectionRow,
   DeliveryRow,
@@ -85,6 +86,8 @@ export interface RunReaders {
   /** Who held the sessions; in a bundle the names are empty. */
   workers(sessionIds: readonly string[]): Promise<SessionWorker[]>;
   gatewayEventsIn(runId: string, page: Page<number>): Promise<GatewayEventRow[]>;
+  /** What a store keeps beside the run's own rows: where its counters, its journal, or what its tool calls stand on differ. A bundle has none of it. */
+  basis?(runId: string): Promise<BasisDifference[]>;
   /** In order. */
   corrections(runId: string): Promise<CorrectionRow[]>;
 }

@@ -177,6 +177,19 @@ export function revisionRoots(
   return [evidence_root, ...roots];
 }
 
+/** Everything an entry of the store's journal says. */
+export interface JournalRecord {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly body: string;
+}
+
+/** The hash of an entry of the journal: over the entry before it and every column. */
+export function journalHash(previous: string, { seq, type, at, body }: JournalRecord): string {
+  return digestText('proctor/journal/1', JSON.stringify([previous, seq, type, at, body]));
+}
+
 /** What a verdict may depend on of one execution. */
 export interface ExecutionContent {
   readonly status: string;

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { ApprovalAnswer, Fence, Store, ToolRunRow } from '../../src/contract/store.ts';
+import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { completion, fenceOf, finding, newRun, newSession, planned, retryLater, workOff } from './store-fixture.ts';
 import {
@@ -21,12 +22,16 @@ export type RawRow = Record<string, SQLInputValue>;
 export async function seedStore(path: string): Promise<void> {
   const store = openSqliteStore({ path });
   for (const id of ['wse_1', 'wse_2']) await store.openSession(newSession(id));
+  const webhooks = ['https://one.example', 'https://two.example'].map((url) => ({ url, events: ['run_completed'] }));
   for (const id of ['run_done', 'run_open'])
-    await store.createRun(newRun(id, { run_key: `key of ${id}`, snapshot: `{"of":"${id}"}` }));
+    await store.createRun(
+      newRun(id, { run_key: `key of ${id}`, snapshot: canonicalJson({ of: id, profile: { webhooks } }) }),
+    );
   await workOff(store, 'run_done', 'wse_1');
   await store.beginFinalize('run_done');
   const digests = { content_digest: 'c'.repeat(64), merkle_root: 'd'.repeat(64) };
   await store.finalize('run_done', { gate_status: 'pass', verdict: '{"gate":"pass"}', ...digests });
+  for (const profile of ['one', 'two']) await store.bless(profile, 'run_done', 'human:me');
   await store.materialize('run_open', 0, planned(0, 4));
   const request = {
     session_id: 'wse_1',
@@ -45,18 +50,12 @@ export async function seedStore(path: string): Promise<void> {
   await seedGateway(store, fenceOf(third));
   await store.close();
   const db = new DatabaseSync(path);
-  for (const endpoint of ['https://one.example', 'https://two.example'])
-    db.prepare("insert into delivery (outbox_no, endpoint, status, next_at) values (1, ?, 'pending', 0)").run(endpoint);
   for (const revision of [1, 2])
     db.prepare(
       "insert into correction (run_no, revision, ordinal, result, aggregate, verdict, principal, corrected_at, hash) values (1, ?, 0, '{}', '{}', '{}', 'human:me', 0, '')",
     ).run(revision);
   for (const kind of ['tokens', 'tool_calls'])
     db.prepare('insert into budget (run_no, kind, cap) values (1, ?, 10)').run(kind);
-  for (const profile of ['one', 'two'])
-    db.prepare("insert into blessing (profile_id, run_no, blessed_by, blessed_at) values (?, 1, 'human:me', 0)").run(
-      profile,
-    );
   db.close();
 }
 

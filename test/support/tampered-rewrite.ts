@@ -19,6 +19,7 @@ export const LEVELS = [
   'root',
   'completed',
   'outbox',
+  'counters',
 ] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -94,7 +95,12 @@ from result r where run_no = ?`,
   finished(): void {
     for (const row of this.#rows<ExecutionRow>('select * from result where run_no = ?')) {
       const { ordinal, status, fault, passed, hash } = row;
-      const body = canonicalJson({ status, fault, passed: Number(passed) === 1, result: hash });
+      const body = this.#retold("type = 'execution_finished' and ordinal = ?", ordinal, {
+        status,
+        fault,
+        passed: Number(passed) === 1,
+        result: hash,
+      });
       const sql = "update event set body = ? where run_no = ? and ordinal = ? and type = 'execution_finished'";
       this.#write(sql, [body, this.#runNo, ordinal]);
     }
@@ -103,7 +109,8 @@ from result r where run_no = ?`,
   late(): void {
     for (const row of this.#rows<LateRow>('select * from late_evidence where run_no = ?')) {
       const hash = lateHash({ ...row, run_id: this.#run.run_id });
-      const body = canonicalJson({ late_seq: row.late_seq, verb: row.verb, late: hash });
+      const told = { late_seq: row.late_seq, verb: row.verb, late: hash };
+      const body = this.#retold("type = 'late_evidence' and body ->> '$.late_seq' = ?", row.late_seq, told);
       this.#write('update late_evidence set hash = ? where run_no = ? and late_seq = ?', [
         hash,
         this.#runNo,
@@ -155,6 +162,19 @@ from result r where run_no = ?`,
 
   outbox(): void {
     this.#write('update outbox set body = ? where run_no = ?', [this.#completion(), this.#runNo]);
+  }
+
+  counters(): void {
+    this.#write(
+      "update run_stat set n = (select sum(passed) from result where run_no = ?1) where run_no = ?1 and kind = 'passed'",
+      [this.#runNo],
+    );
+  }
+
+  /** The body of an event with other members, what its attempt took kept. */
+  #retold(where: string, key: number, members: Readonly<Record<string, unknown>>): string {
+    const event = this.#db.prepare(`select body from event where run_no = ? and ${where}`).get(this.#runNo, key);
+    return canonicalJson({ ...JSON.parse(String(event?.['body'] ?? '{}')), ...members });
   }
 
   #completion(): string {

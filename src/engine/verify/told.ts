@@ -1,5 +1,6 @@
 import type { EventRow, RunRow } from '../../contract/store.ts';
 import type { Differences } from './differences.ts';
+import { whyMisplaced } from './event-order.ts';
 
 /** What `run_created` carries, by column of the run. */
 const CREATED_WITH = [
@@ -40,6 +41,7 @@ export class Told {
   gateway: { readonly count: number; readonly hash: string } | null = null;
   /** Hash of each correction by its revision. */
   readonly corrections = new Map<unknown, unknown>();
+  #any = false;
   // By ordinal, as plain numbers: a million executions are some megabytes.
   readonly #started: number[] = [];
   readonly #ended: number[] = [];
@@ -68,11 +70,15 @@ export class Told {
 
   /** Takes the next event in; names one that cannot follow what was told before. */
   add(event: EventRow, body: Readonly<Record<string, unknown>>, name: string, differences: Differences): void {
+    const why = whyMisplaced(event, this.run, this.#any);
+    if (why !== null) differences.add('event', name, why);
+    this.#any = true;
     if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
     if (event.type === 'run_completed' || typeof body['outbox'] === 'string') this.published = true;
-    if (event.type === 'late_evidence') this.late.set(body['late_seq'], body['late']);
+    if (event.type === 'late_evidence') tellOnce(this.late, body['late_seq'], body['late'], name, differences);
     if (event.type === 'gateway_sealed') this.gateway = { count: Number(body['count']), hash: String(body['hash']) };
-    if (event.type === 'grade_corrected') this.corrections.set(body['revision'], body['correction']);
+    if (event.type === 'grade_corrected')
+      tellOnce(this.corrections, body['revision'], body['correction'], name, differences);
     const { ordinal, attempt } = event;
     if (ordinal === null) return;
     switch (event.type) {
@@ -81,6 +87,8 @@ export class Told {
         this.#started[ordinal] = attempt ?? 0;
         return;
       case 'attempt_suspended':
+        differences.same('event', name, 'it suspends the attempt that started last', attempt, this.started(ordinal));
+        differences.same('event', name, 'the attempt has not ended', this.started(ordinal) - 1, this.ended(ordinal));
         this.#suspended.add(ordinal);
         return;
       case 'attempt_finished':
@@ -98,6 +106,17 @@ export class Told {
         return;
     }
   }
+}
+
+function tellOnce(
+  told: Map<unknown, unknown>,
+  key: unknown,
+  hash: unknown,
+  name: string,
+  differences: Differences,
+): void {
+  if (told.has(key)) differences.add('event', name, 'an event before it tells of the same row', { found: key });
+  told.set(key, hash);
 }
 
 function runColumns({ type, at }: EventRow, body: Readonly<Record<string, unknown>>): RunColumns {

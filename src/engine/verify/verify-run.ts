@@ -114,6 +114,8 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     );
   const tool_runs = await checkGateway(deps, run, told.gateway, differences);
   await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
+  const basis = await differences.step('store', run_id, async () => (await store.basis?.(run_id)) ?? []);
+  for (const { where, row, what } of basis ?? []) differences.add(where, row, what);
   const roots = revisionRoots(
     run,
     (await differences.step('correction', run_id, () => store.corrections(run_id))) ?? [],

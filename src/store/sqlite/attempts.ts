@@ -1,9 +1,8 @@
 import type { AttemptEnd, Fault, TerminalStatus } from '../../contract/state.ts';
 import type { AttemptSpend, Completion, EvidenceRow, Fence, RetryLater, WriteResult } from '../../contract/store.ts';
 import { attemptSeal, resultHash } from '../../core/evidence.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { reportCalls } from './breaker.ts';
-import { charge, chargeLate } from './budgets.ts';
+import { charge, chargeLate, type Took, withTook } from './budgets.ts';
 import { evidenceHead, insertEvidence } from './evidence.ts';
 import type { Keys } from './keys.ts';
 import { late } from './late.ts';
@@ -23,7 +22,7 @@ interface Leased extends Place {
 /** Appends evidence to an attempt that is still held; the same rows sent again are a duplicate. */
 export function appendEvidence(tx: Transaction, keys: Keys, fence: Fence, rows: readonly EvidenceRow[]): WriteResult {
   const at = place(keys, fence);
-  if (!holds(tx, at)) return late(tx, at, 'append_evidence', rows);
+  if (!holds(tx, at)) return late(tx, at, { verb: 'append_evidence', rows });
   return insertEvidence(tx, at, rows) ? 'written' : 'duplicate';
 }
 
@@ -36,17 +35,17 @@ export function complete(tx: Transaction, keys: Keys, completion: Completion): W
   const held = heldAttempt(tx, keys, at);
   if (held === null) {
     if (committedBefore(tx, at, completion)) return 'duplicate';
-    chargeLate(tx, keys, at, completion.spend);
-    return late(tx, at, 'complete', completion.evidence);
+    const took = chargeLate(tx, keys, at, completion.spend);
+    return late(tx, at, { verb: 'complete', rows: completion.evidence, took });
   }
   insertEvidence(tx, at, completion.evidence, held.head);
   const { attempt_status: status, reason, fault } = completion;
   const hold = reportCalls(tx, keys, at, completion.calls);
-  if (completion.spend !== undefined) charge(tx, keys, at.run_no, completion.spend);
+  const took = charge(tx, keys, at.run_no, completion.spend);
   const seal = closeAttempt(tx, at, { status, reason, fault }, held);
-  if (hold === null) endExecution(tx, at, seal, completion);
+  if (hold === null) endExecution(tx, at, seal, { ...completion, took });
   else {
-    tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ fault, reason, status }) });
+    tx.event({ ...at, type: 'attempt_finished', body: withTook({ fault, reason, status }, took) });
     setAside(tx, at, 'retry_scheduled', tx.schedule + hold);
   }
   return 'written';
@@ -56,15 +55,15 @@ export function complete(tx: Transaction, keys: Keys, completion: Completion): W
 export function fail(tx: Transaction, keys: Keys, retry: RetryLater): WriteResult {
   const at = place(keys, retry);
   if (!holds(tx, at)) {
-    chargeLate(tx, keys, at, retry.spend);
-    return late(tx, at, 'fail', retry.evidence);
+    const took = chargeLate(tx, keys, at, retry.spend);
+    return late(tx, at, { verb: 'fail', rows: retry.evidence, took });
   }
   insertEvidence(tx, at, retry.evidence);
   reportCalls(tx, keys, at, retry.calls);
-  if (retry.spend !== undefined) charge(tx, keys, at.run_no, retry.spend);
+  const took = charge(tx, keys, at.run_no, retry.spend);
   const { attempt_status: status, reason, fault } = retry;
   closeAttempt(tx, at, { status, reason, fault });
-  tx.event({ ...at, type: 'attempt_finished', body: canonicalJson({ fault, reason, status }) });
+  tx.event({ ...at, type: 'attempt_finished', body: withTook({ fault, reason, status }, took) });
   const budget = fault === 'infrastructure' || fault === 'grader' ? fault : 'agent';
   tx.connection.run(
     `update or fail queue set status = 'retry_scheduled', available_at = ?1, ${budget}_failures = ${budget}_failures + 1, lease_id = null, session_no = null, lease_until = null
@@ -84,12 +83,12 @@ where run_no = ?2 and ordinal = ?3 and attempt = ?4 and lease_id = ?5 and status
 export function release(tx: Transaction, keys: Keys, fence: Fence, spend?: AttemptSpend): WriteResult {
   const at = place(keys, fence);
   if (!holds(tx, at)) return 'fenced';
-  if (spend !== undefined) charge(tx, keys, at.run_no, spend);
+  const took = charge(tx, keys, at.run_no, spend);
   closeAttempt(tx, at, { status: 'cancelled', reason: 'released', fault: 'cancelled' });
   tx.event({
     ...at,
     type: 'attempt_finished',
-    body: canonicalJson({ status: 'cancelled', fault: 'cancelled', reason: 'released' }),
+    body: withTook({ status: 'cancelled', fault: 'cancelled', reason: 'released' }, took),
   });
   setAside(tx, at, 'retry_scheduled', tx.schedule);
   return 'written';
@@ -154,12 +153,22 @@ export function closeAttempt(
   return seal;
 }
 
+/** How an execution ends, and what its last attempt took. */
+interface ExecutionEnd {
+  readonly status: TerminalStatus;
+  readonly fault: Fault | null;
+  readonly aggregate: string | null;
+  readonly passed: boolean;
+  readonly content: string;
+  readonly took?: Took;
+}
+
 /** Inserts the result (its primary key is the exactly-once gate), takes the execution off the queue and tells of it. */
 export function endExecution(
   tx: Transaction,
   at: Place,
   seal: string,
-  end: { status: TerminalStatus; fault: Fault | null; aggregate: string | null; passed: boolean; content: string },
+  end: ExecutionEnd,
   from: 'running' | 'pending' | 'retry_scheduled' | 'waiting' = 'running',
 ): void {
   const { run_no, run_id, ordinal, attempt } = at;
@@ -185,7 +194,7 @@ export function endExecution(
     type: 'execution_finished',
     ordinal,
     ...(attempt > 0 ? { attempt } : {}),
-    body: canonicalJson({ fault, passed: end.passed, result: hash, status }),
+    body: withTook({ fault, passed: end.passed, result: hash, status }, end.took),
   });
   tx.count(run_no, from, -1);
   tx.count(run_no, status, 1);

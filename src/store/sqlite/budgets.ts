@@ -41,21 +41,57 @@ function states(connection: Connection, runNo: number, stat: (kind: string) => n
   }));
 }
 
+/** How an attempt moved the counters of its run, by counter; its event carries it, so that the counters follow from events. */
+export type Took = Readonly<Record<string, number>>;
+
+/** The body of an event with what its attempt took, where it took anything. */
+export function withTook(body: Readonly<Record<string, unknown>>, took: Took | undefined): string {
+  return canonicalJson(took === undefined || Object.keys(took).length === 0 ? body : { ...body, took });
+}
+
+/** Moves counters of a run, and keeps by how much. */
+class Account {
+  readonly took: Record<string, number> = {};
+  readonly #tx: Transaction;
+  readonly #runNo: number;
+
+  constructor(tx: Transaction, runNo: number) {
+    this.#tx = tx;
+    this.#runNo = runNo;
+  }
+
+  move(counter: string, n: number): void {
+    this.#tx.count(this.#runNo, counter, n);
+    this.note(counter, n);
+  }
+
+  note(counter: string, n: number): void {
+    this.took[counter] = (this.took[counter] ?? 0) + n;
+  }
+}
+
 /**
  * Adds what an attempt took to what its run has spent. An attempt that does not tell is counted by itself: a budget that is blind to it
  * never fires, so it stands for the reserve (`assumedOf`) until late evidence tells.
  */
-export function charge(tx: Transaction, keys: Keys, runNo: number, spend: AttemptSpend): void {
+export function charge(tx: Transaction, keys: Keys, runNo: number, spend: AttemptSpend | undefined): Took {
+  const account = new Account(tx, runNo);
+  if (spend !== undefined) chargeTo(account, tx, keys, runNo, spend);
+  return account.took;
+}
+
+function chargeTo(account: Account, tx: Transaction, keys: Keys, runNo: number, spend: AttemptSpend): void {
   const budgeted = keys.budgeted(runNo) ? budgetKinds(tx, runNo) : [];
   for (const kind of BUDGET_KINDS) {
     const asked = spend.agent === null ? 0 : spend.agent[kind];
     const taken = (asked ?? 0) + spend.evaluators[kind];
-    if (taken > 0) tx.count(runNo, kind, taken);
+    if (taken > 0) account.move(kind, taken);
     if (!budgeted.includes(kind)) continue;
     if (asked === null) {
-      tx.count(runNo, `untold_${kind}`, 1);
-      if (spend.waived) tx.count(runNo, `waived_${kind}`, 1);
+      account.move(`untold_${kind}`, 1);
+      if (spend.waived) account.move(`waived_${kind}`, 1);
     } else if (spend.agent !== null) {
+      account.note(`answers_${kind}`, 1);
       tx.connection.run(
         'update budget set highest = max(highest, ?), answers = answers + 1 where run_no = ? and kind = ?',
         taken,
@@ -67,12 +103,14 @@ export function charge(tx: Transaction, keys: Keys, runNo: number, spend: Attemp
 }
 
 /** An attempt was lost: nobody knows what it took. */
-export function chargeLost(tx: Transaction, runNo: number): void {
-  for (const kind of budgetKinds(tx, runNo)) tx.count(runNo, `untold_${kind}`, 1);
+export function chargeLost(tx: Transaction, runNo: number): Took {
+  const account = new Account(tx, runNo);
+  for (const kind of budgetKinds(tx, runNo)) account.move(`untold_${kind}`, 1);
+  return account.took;
 }
 
 /** The holder of a lost lease tells after all: what it says stands in place of what was assumed, once for each attempt. */
-export function chargeLate(tx: Transaction, keys: Keys, at: LatePlace, spend: AttemptSpend | undefined): void {
+export function chargeLate(tx: Transaction, keys: Keys, at: LatePlace, spend: AttemptSpend | undefined): Took {
   const { connection } = tx;
   const key = [at.run_no, at.ordinal, at.attempt] as const;
   const lost = connection.get(
@@ -84,9 +122,11 @@ export function chargeLate(tx: Transaction, keys: Keys, at: LatePlace, spend: At
     "select 1 from late_evidence where run_no = ? and ordinal = ? and attempt = ? and verb in ('complete', 'fail')",
     ...key,
   );
-  if (lost === undefined || told !== undefined) return;
-  for (const kind of budgetKinds(tx, at.run_no)) tx.count(at.run_no, `untold_${kind}`, -1);
-  if (spend !== undefined) charge(tx, keys, at.run_no, spend);
+  const account = new Account(tx, at.run_no);
+  if (lost === undefined || told !== undefined) return account.took;
+  for (const kind of budgetKinds(tx, at.run_no)) account.move(`untold_${kind}`, -1);
+  if (spend !== undefined) chargeTo(account, tx, keys, at.run_no, spend);
+  return account.took;
 }
 
 function budgetKinds({ connection }: Transaction, runNo: number): BudgetKind[] {

@@ -132,5 +132,8 @@ export function storeError(error: unknown, location: string): unknown {
       { cause: error },
     );
   }
-  return new ProctorError('store_failed', `the store refused a statement: ${detail}`, { cause: error });
+  const forged = detail.includes('illegal transition')
+    ? '; `proctor doctor --verify` says whether its transitions were altered'
+    : '';
+  return new ProctorError('store_failed', `the store refused a statement: ${detail}${forged}`, { cause: error });
 }

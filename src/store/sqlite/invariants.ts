@@ -1,7 +1,40 @@
 import type { InvariantViolation } from '../../contract/store.ts';
+import { clockDifferences } from './clock-check.ts';
 import type { Connection } from './connection.ts';
+import { counterDifferences } from './counters.ts';
+import { journalDifferences } from './journal.ts';
+import { machineDifferences } from './machine-check.ts';
 import { gatewayDifferences } from './tool-audit.ts';
+import { policyDifferences } from './tool-basis.ts';
 import { GATEWAY_INVARIANTS } from './tool-invariants.ts';
+
+/** Tables with rows that belong to a run and nothing else. */
+const OWNED_BY_RUNS = [
+  'run_head',
+  'run_stat',
+  'execution',
+  'queue',
+  'attempt',
+  'evidence',
+  'result',
+  'late_evidence',
+  'event',
+  'outbox',
+  'blessing',
+  'budget',
+  'correction',
+];
+
+/** Tables whose rows are never deleted, and the number that each row gets. */
+const NUMBERED = [
+  ['run', 'run_no'],
+  ['worker_session', 'session_no'],
+  ['event', 'position'],
+  ['outbox', 'outbox_no'],
+  ['blessing', 'blessing_no'],
+  ['tool_pin', 'pin_no'],
+  ['tool_switch', 'switch_no'],
+] as const;
 
 /** What holds in a sound store at every moment, as queries that find the rows where it does not. */
 const INVARIANTS: readonly (readonly [string, string])[] = [
@@ -90,10 +123,49 @@ select 1 from evidence e where e.run_no = s.run_no and e.ordinal = s.ordinal and
 or h.event_count <> coalesce((select max(seq) from event e where e.run_no = r.run_no), 0)`,
   ],
   [
-    'the progress counters say what the rows say',
-    `select r.run_id || ' ' || k.kind as example from run r join run_stat k on k.run_no = r.run_no where k.kind in ('completed', 'failed', 'timed_out', 'cancelled')
-and k.n <> (select count(*) from result s where s.run_no = r.run_no and s.status = k.kind)`,
+    'rows are numbered in the order in which they were written, without a gap',
+    NUMBERED.map(
+      ([table, number]) =>
+        `select example from (select '${table}' as example, count(*) as n, min(${number}) as least, max(${number}) as most from ${table}) where n <> 0 and (least <> 1 or most <> n)`,
+    ).join(' union all '),
   ],
+  [
+    'every run has its snapshot, and every snapshot is that of a run',
+    `select digest as example from snapshot s where not exists (select 1 from run r where r.snapshot_digest = s.digest)
+union all select run_id from run r where not exists (select 1 from snapshot s where s.digest = r.snapshot_digest)`,
+  ],
+  [
+    'what is leased says by whom and until when, and nothing else does',
+    `select run_no || '/' || ordinal as example from queue
+where (status = 'running') <> (lease_id is not null) or (status = 'running') <> (session_no is not null) or (status = 'running') <> (lease_until is not null)`,
+  ],
+  [
+    'no row of a run without its run',
+    OWNED_BY_RUNS.map(
+      (table) => `select distinct '${table}' as example from ${table} where run_no not in (select run_no from run)`,
+    ).join(' union all '),
+  ],
+  [
+    'an end in the outbox has one delivery for each endpoint that its profile wants told',
+    `select r.run_id as example from outbox o join run r on r.run_no = o.run_no join snapshot s on s.digest = r.snapshot_digest
+where (select json_group_array(endpoint) from (select endpoint from delivery d where d.outbox_no = o.outbox_no order by endpoint))
+is not (select json_group_array(url) from (select w.value ->> '$.url' as url from json_each(s.body, '$.profile.webhooks') w
+  where exists (select 1 from json_each(w.value, '$.events') e where e.value = o.type) order by url))
+union all select 'outbox ' || outbox_no from delivery d where not exists (select 1 from outbox o where o.outbox_no = d.outbox_no)`,
+  ],
+  [
+    'a published delivery was answered by 2xx, and no other was',
+    "select 'outbox ' || outbox_no || ' to ' || endpoint as example from delivery where (status = 'published') <> coalesce(last_status between 200 and 299, 0)",
+  ],
+];
+
+/** What no query finds: each answers the places where the store is not as it must be, a sentence each. */
+const COMPUTED: readonly (readonly [string, (connection: Connection) => readonly string[]])[] = [
+  ['the journal tells of every run, session and blessing, and of no others', journalDifferences],
+  ['the transitions that the store allows are those of the machines', machineDifferences],
+  ['the counters of every run are what its rows come to', counterDifferences],
+  ['what the store keeps of its clock is an instant, and not before what happened last', clockDifferences],
+  ['every policy that a call was decided by is kept', policyDifferences],
 ];
 
 /** Every invariant that does not hold, with how often and the first place. */
@@ -104,5 +176,9 @@ export function invariantViolations(connection: Connection): InvariantViolation[
     );
     return row && row.n > 0 ? [{ invariant, count: row.n, example: row.example ?? '' }] : [];
   });
-  return [...violations, ...gatewayDifferences(connection)];
+  const computed = COMPUTED.flatMap(([invariant, check]) => {
+    const [example, ...more] = check(connection);
+    return example === undefined ? [] : [{ invariant, count: more.length + 1, example }];
+  });
+  return [...violations, ...computed, ...gatewayDifferences(connection)];
 }

@@ -1,6 +1,7 @@
 import type { EvidenceRow, WriteResult } from '../../contract/store.ts';
 import { lateHash } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import { type Took, withTook } from './budgets.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The attempt that the late writer held. */
@@ -13,7 +14,11 @@ export interface LatePlace {
 }
 
 /** Keeps what came too late apart, outside the chain; the run's event chain holds its hash. */
-export function late(tx: Transaction, at: LatePlace, verb: string, rows: readonly EvidenceRow[]): WriteResult {
+export function late(
+  tx: Transaction,
+  at: LatePlace,
+  { verb, rows, took }: { readonly verb: string; readonly rows: readonly EvidenceRow[]; readonly took?: Took },
+): WriteResult {
   const body = canonicalJson(rows);
   const last =
     tx.connection.get<{ n: number }>(
@@ -49,7 +54,7 @@ export function late(tx: Transaction, at: LatePlace, verb: string, rows: readonl
     type: 'late_evidence',
     ordinal: at.ordinal,
     attempt: at.attempt,
-    body: canonicalJson({ late_seq: row.late_seq, verb, late: hash }),
+    body: withTook({ late_seq: row.late_seq, verb, late: hash }, took),
   });
   return 'fenced';
 }

@@ -2,7 +2,7 @@ import type { Fence, HeartbeatAnswer, Reaped, ReapRequest } from '../../contract
 import { backoffMs } from '../../core/backoff.ts';
 import { executionContent } from '../../core/evidence.ts';
 import { closeAttempt, endExecution } from './attempts.ts';
-import { chargeLost } from './budgets.ts';
+import { chargeLost, withTook } from './budgets.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -77,9 +77,10 @@ function take(tx: Transaction, row: Expired, { max_losses, backoff }: ReapReques
     { run_no, run_id, ordinal, attempt, lease_id },
     { status: 'stale', reason: 'lease_lost', fault: 'infrastructure' },
   );
-  tx.event({ run_no, run_id, type: 'attempt_stale', ordinal, attempt });
+  const took = chargeLost(tx, run_no);
+  const body = Object.keys(took).length === 0 ? {} : { body: withTook({}, took) };
+  tx.event({ run_no, run_id, type: 'attempt_stale', ordinal, attempt, ...body });
   tx.count(run_no, 'stale', 1);
-  chargeLost(tx, run_no);
   if (ended) {
     const content = executionContent({
       status: 'failed',

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { ProctorError } from '../../contract/problem.ts';
 import { MACHINES } from '../../core/machines.ts';
 import { digestBytes } from '../../lib/canonical-json.ts';
+import { openJournal } from './journal.ts';
 import { triggers } from './triggers.ts';
 
 /** Forward-only, numbered, never edited once released (decision 0018): a changed file is refused by its recorded digest. */
@@ -15,6 +16,9 @@ const MIGRATIONS: readonly { readonly version: number; readonly name: string }[]
 
 /** The newest schema that this Proctor knows. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
+
+/** The schema that brought the journal. */
+const WITH_JOURNAL = 4;
 
 interface Applied {
   readonly version: number;
@@ -52,6 +56,7 @@ export function migrate(db: DatabaseSync, location: string, nowMs: number): void
       if (applied.length < MIGRATIONS.length) {
         seed(db);
         enforce(db);
+        if (applied.length < WITH_JOURNAL) openJournal(db);
       }
       db.exec('commit');
     } catch (error) {

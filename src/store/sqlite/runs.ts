@@ -5,6 +5,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { setBudgets } from './budgets.ts';
 import { publish } from './deliveries.ts';
 import { gatewayHead } from './gateway-run.ts';
+import { note } from './journal.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -58,8 +59,10 @@ values (?, ?, 'pending', 'unknown', ?, ?, ?, ?, ?, ?, ?, ?, ?) returning run_no`
     concurrency,
     base_dir,
     created_by,
+    spend_told: true,
   });
   setBudgets(tx, run_no, run.budgets ?? []);
+  note(tx, 'run_created', { no: run_no, run_id: run.run_id });
   tx.event({ run_no, run_id: run.run_id, type: 'run_created', body });
   return { run_id: run.run_id, created: true };
 }

@@ -1,5 +1,6 @@
 import type { NewSession, Page, SessionRow, SessionWorker } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
+import { note } from './journal.ts';
 import type { Transaction } from './transaction.ts';
 
 const COLUMNS = 'session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, ended_at, role';
@@ -7,8 +8,8 @@ const COLUMNS = 'session_id, worker, host, boot_id, pid, process_start, started_
 /** Records a worker session: one life of a worker. */
 export function openSession(tx: Transaction, session: NewSession): void {
   const { session_id, worker, host, boot_id, pid, process_start, role = 'worker' } = session;
-  tx.connection.run(
-    'insert into worker_session (session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, role) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  const row = tx.connection.get<{ session_no: number }>(
+    'insert into worker_session (session_id, worker, host, boot_id, pid, process_start, started_at, last_seen_at, role) values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_no',
     session_id,
     worker,
     host,
@@ -19,6 +20,8 @@ export function openSession(tx: Transaction, session: NewSession): void {
     tx.schedule,
     role,
   );
+  const told = { session_id, worker, host, boot_id, pid, process_start, role };
+  note(tx, 'session_opened', { no: row?.session_no ?? 0, ...told });
 }
 
 /** Notes that a session is alive. */

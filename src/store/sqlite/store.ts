@@ -17,6 +17,7 @@ import { heartbeat, reap } from './leases.ts';
 import { migrate, triggerProblems } from './migrate.ts';
 import { openForReading } from './read-only.ts';
 import * as readers from './readers.ts';
+import { runBasis } from './run-basis.ts';
 import { runReaders } from './run-readers.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import { Schedule } from './schedule.ts';
@@ -121,6 +122,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     ...toolStore(connection, keys, writer, read, () => schedule.look()),
     ...runReaders(connection, keys, read, shown),
+    basis: (runId) => read(() => atOneMoment(db, () => runBasis(connection, keys, runId))),
     runByKey: (key) => read(() => readers.runByKey(connection, key)),
     runs: (page) => read(() => readers.runs(connection, page)),
     activeRuns: () => read(() => readers.activeRuns(connection)),

@@ -13,9 +13,9 @@ import {
   gatewayChainFault,
   replayToolRun,
 } from '../../core/gateway-replay.ts';
-import { digestText } from '../../lib/canonical-json.ts';
 import type { Connection } from './connection.ts';
 import { type OperatorEvent, operatorDifferences } from './tool-audit-operator.ts';
+import { keptDifferences } from './tool-basis.ts';
 
 /** An event as it lies in the file. */
 interface StoredEvent extends GatewayEventRecord {
@@ -40,20 +40,11 @@ export function gatewayDifferences(connection: Connection): InvariantViolation[]
   const kept = new Found('what the gateway keeps by a digest has that digest');
   const operator = new Found('every pin, switch and definition of a tool is told in its event');
   const told = checkChains(connection, order, chain);
-  checkToolRuns(connection, rows);
+  for (const difference of toolRunDifferences(connection)) rows.add(difference);
   for (const difference of operatorDifferences(connection, told)) operator.add(difference);
-  for (const [table, domain, what] of KEPT) {
-    const bodies = connection.all<{ digest: string; body: string }>(`select digest, body from ${table}`);
-    for (const { digest, body } of bodies)
-      if (digestText(domain, body) !== digest) kept.add(`the ${what} ${digest} has another body`);
-  }
+  for (const difference of keptDifferences(connection)) kept.add(difference);
   return [order, chain, rows, kept, operator].flatMap((found) => found.violation());
 }
-
-const KEPT = [
-  ['policy', 'proctor/policy/1', 'policy'],
-  ['tool_definition', 'proctor/tool_definition/1', 'tool definition'],
-] as const;
 
 /** The differences of one kind: how many, and the first. */
 class Found {
@@ -128,10 +119,13 @@ function streamName({ stream, run_id }: StoredEvent): string {
   return stream === 0 ? 'outside of runs' : (run_id ?? `stream ${stream}, which is no run`);
 }
 
-function checkToolRuns(connection: Connection, found: Found): void {
+/** Where tool runs with their approvals, all or those of one stream, are not what their events come to. */
+export function toolRunDifferences(connection: Connection, stream?: number): string[] {
+  const found: string[] = [];
+  const own = stream === undefined ? '' : ` and t.stream = ${stream}`;
   for (let after = 0; ; ) {
     const rows = connection.all<Record<string, Cell> & { tool_run_no: number }>(
-      `${ROW} where t.tool_run_no > ? order by t.tool_run_no limit ${PAGE}`,
+      `${ROW} where t.tool_run_no > ?${own} order by t.tool_run_no limit ${PAGE}`,
       after,
     );
     const last = rows.at(-1)?.tool_run_no ?? after;
@@ -145,9 +139,9 @@ function checkToolRuns(connection: Connection, found: Found): void {
     );
     for (const row of rows) {
       const difference = toolRunDifference(row, events.get(row.tool_run_no) ?? []);
-      if (difference !== null) found.add(`${row['tool_run_id']}: ${difference}`);
+      if (difference !== null) found.push(`${row['tool_run_id']}: ${difference}`);
     }
-    if (rows.length < PAGE) break;
+    if (rows.length < PAGE) return found;
     after = last;
   }
 }

@@ -40,6 +40,15 @@ or (stream <> 0 and not exists (select 1 from attempt a where a.run_no = t.strea
     'a call that gave way to a changed one names it',
     "select t.tool_run_id as example from tool_run t where t.reason = 'superseded' and not exists (select 1 from tool_run g where g.edited_from = t.tool_run_no)",
   ],
+  [
+    'every approval, delivered outcome and request to stop is that of a tool run',
+    ['approval', 'tool_delivery', 'tool_cancel']
+      .map(
+        (table) =>
+          `select '${table}' as example from ${table} where tool_run_no not in (select tool_run_no from tool_run)`,
+      )
+      .join(' union all '),
+  ],
   ['every tool run is called once', counted("e.type = 'tool_called'", '1')],
   [
     'every tool run is dispatched once where it is dispatched at all',

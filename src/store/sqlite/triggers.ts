@@ -36,6 +36,7 @@ const APPEND_ONLY: readonly (readonly [string, ...string[]])[] = [
   ['late_evidence', 'run_no = new.run_no and late_seq = new.late_seq'],
   ['event'], // event_appends does
   ['blessing', 'blessing_no = new.blessing_no'],
+  ['journal', 'seq = new.seq'],
   ['correction', 'run_no = new.run_no and revision = new.revision'],
   ['outbox', 'outbox_no = new.outbox_no', 'dedupe_key = new.dedupe_key'],
   ['policy', 'digest = new.digest'],

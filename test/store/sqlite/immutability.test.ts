@@ -27,6 +27,7 @@ const APPEND_ONLY = [
   'late_evidence',
   'event',
   'blessing',
+  'journal',
   'correction',
   'outbox',
   'policy',

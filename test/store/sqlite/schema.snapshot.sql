@@ -150,6 +150,14 @@ create table gateway_head (
   event_hash text not null
 ) strict;
 
+create table journal (
+  seq integer primary key check (seq > 0),
+  type text not null,
+  at integer not null,
+  body text not null check (json_valid(body)),
+  hash text not null
+) strict;
+
 create table late_evidence (
   run_no integer not null references run (run_no) deferrable initially deferred,
   late_seq integer not null,
@@ -661,6 +669,18 @@ end;
 
 create trigger gateway_head_no_replace before insert on gateway_head when exists (select 1 from gateway_head where stream = new.stream) begin
   select raise(abort, 'proctor: gateway_head has this row already, it cannot be replaced');
+end;
+
+create trigger journal_no_delete before delete on journal begin
+  select raise(abort, 'proctor: journal is append-only, delete is refused');
+end;
+
+create trigger journal_no_replace before insert on journal when exists (select 1 from journal where seq = new.seq) begin
+  select raise(abort, 'proctor: journal has this row already, it cannot be replaced');
+end;
+
+create trigger journal_no_update before update on journal begin
+  select raise(abort, 'proctor: journal is append-only, update is refused');
 end;
 
 create trigger late_evidence_no_delete before delete on late_evidence begin

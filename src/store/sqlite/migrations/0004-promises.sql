@@ -56,3 +56,12 @@ create table breaker (
 ) strict, without rowid;
 -- Failures of an execution while no call had worked.
 alter table queue add column breaker_failures integer not null default 0;
+
+-- The journal: what happened to the store as a whole, chained. A run, a session or a blessing that is deleted or made up does not agree with it.
+create table journal (
+  seq integer primary key check (seq > 0),
+  type text not null,
+  at integer not null,
+  body text not null check (json_valid(body)),
+  hash text not null
+) strict;
