@@ -227,7 +227,7 @@ function calls(node: Node, text: string): Replacement[] {
   if (!Object.hasOwn(METHODS, name)) return [];
   const other = METHODS[name];
   const object = callee['object'] as Node;
-  if (typeof other !== 'string') return [whole(node, 'method', source(object, text))];
+  if (typeof other !== 'string') return [whole(node, 'method', `(${source(object, text)})`, source(object, text))];
   const property = callee['property'] as Node;
   const code = text.slice(node.start, property.start) + other + text.slice(property.end, node.end);
   return [whole(node, 'method', code)];
