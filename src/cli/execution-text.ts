@@ -1,5 +1,5 @@
 import type { ExecutionDocument } from '../contract/documents.ts';
-import { executionSections } from '../core/execution-sections.ts';
+import { executionSections, worstSeverity } from '../core/execution-sections.ts';
 import { whyNotPassed } from '../core/why-not-passed.ts';
 import { counted, cut, wrapped } from './format.ts';
 import { type Output, printable, type Style } from './output.ts';
@@ -13,9 +13,11 @@ export function executionLine(execution: ExecutionDocument, output: Output): str
   const passed = execution.aggregate?.passed === true;
   const mark = passed ? output.style('green', '✓') : output.style('red', '✗');
   const score = execution.aggregate === null ? '-' : execution.aggregate.score.toFixed(3);
+  const worst = worstSeverity(execution);
+  const severity = worst === 'none' ? '' : `  ${output.style('yellow', worst)}`;
   const attempts =
     execution.attempts.length > 1 ? output.style('dim', ` (${counted(execution.attempts.length, 'attempt')})`) : '';
-  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${attempts}${passed ? '' : `  ${cut(printable(whyNotPassed(execution)), 160)}`}`;
+  return `${mark} ${printable(execution.case_id)} #${execution.repeat}  ${execution.status}  ${score}${severity}${attempts}${passed ? '' : `  ${cut(printable(whyNotPassed(execution)), 160)}`}`;
 }
 
 /** Everything of one execution, wrapped; long parts are cut unless `full`. */

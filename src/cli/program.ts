@@ -179,6 +179,10 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
     command('show <run>', 'one run: verdict, scores, failing cases')
       .option('--executions', 'every execution, a line each')
       .option('--failed', 'with --executions: only those that did not pass')
+      .option(
+        '--severity <level>',
+        'with --executions: only those with a failure as bad as low, medium, high or critical',
+      )
       .option('--case <id>', 'one case whole: input, output, findings, tool runs, usage and every attempt')
       .option('--repeat <n>', 'with --case: only this repeat', positive)
       .option('--full', 'with --case: long parts uncut')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SEVERITIES } from './evaluator.ts';
 import { gateSchema } from './gate.ts';
 import { gatewayProfileSchema } from './gateway-profile.ts';
 import { webhookSchema } from './webhook.ts';
@@ -151,6 +152,10 @@ export const evaluatorReferenceSchema = z.strictObject({
   dimension: name.default('correctness').describe('The aspect that is scored'),
   blocking: z.boolean().default(false).describe('A failure fails the execution'),
   weight: z.number().nonnegative().default(1),
+  severity: z
+    .enum(SEVERITIES)
+    .optional()
+    .describe('What a failure of it means, where the evaluator does not say; informs and filters'),
   turns: z
     .enum(['each', 'last', 'whole'])
     .default('each')

@@ -1,5 +1,6 @@
 import type { Usage } from '../contract/agent.ts';
 import type { ExecutionDocument } from '../contract/documents.ts';
+import { SEVERITIES } from '../contract/evaluator.ts';
 import type { AttemptDocument } from '../contract/execution-document.ts';
 import type { ToolRunDocument } from '../contract/tool-documents.ts';
 import { visible } from './approval-preview.ts';
@@ -49,9 +50,8 @@ export function executionText(execution: ExecutionDocument, most: number): strin
 
 /** The worst severity among the findings that did not pass; `none` where nothing was wrong. */
 export function worstSeverity({ evaluator_results }: ExecutionDocument): Result['severity'] {
-  const order: readonly Result['severity'][] = ['none', 'low', 'medium', 'high', 'critical'];
   const found = evaluator_results.filter(({ status }) => status === 'failed').map(({ severity }) => severity);
-  return found.reduce((worst, one) => (order.indexOf(one) > order.indexOf(worst) ? one : worst), 'none');
+  return found.reduce((worst, one) => (SEVERITIES.indexOf(one) > SEVERITIES.indexOf(worst) ? one : worst), 'none');
 }
 
 function shown(text: string): string {

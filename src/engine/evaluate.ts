@@ -75,7 +75,8 @@ async function run(work: Work, envelope: Envelope, latency_ms: number, open: Ope
 
 function resultOf({ reference, index }: OpenEvaluator, found: Finding): EvaluatorResult {
   const { ref, dimension, blocking, weight } = reference;
-  const { status, severity, score, reason, evidence } = found;
+  const { status, score, reason, evidence } = found;
+  const severity = status === 'failed' && found.severity === 'none' ? (reference.severity ?? 'none') : found.severity;
   return { blocking, dimension, evidence, index, reason, ref, score, severity, status, weight };
 }
 

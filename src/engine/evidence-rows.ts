@@ -115,8 +115,20 @@ export class EvidenceWriter {
   async #row(kind: EvidenceRow['kind'], value: unknown): Promise<EvidenceRow> {
     const body = canonicalJson(value);
     if (body.length <= INLINE_BYTES) return { kind, body, artifact: null };
-    return { kind, body: '', artifact: await this.#artifacts.put(body) };
+    return {
+      kind,
+      body: kind === 'evaluator_result' ? columnsOf(value as ResultBody) : '',
+      artifact: await this.#artifacts.put(body),
+    };
   }
+}
+
+const INLINE_REASON = 1_000; // characters
+
+/** What stands in the row of a result whose body is an artifact: enough to count and to look for. */
+function columnsOf({ blocking, dimension, index, reason, ref, score, severity, status, weight }: ResultBody): string {
+  const short = reason === null || reason.length <= INLINE_REASON ? { reason } : {};
+  return canonicalJson({ blocking, dimension, index, ref, score, severity, status, weight, ...short });
 }
 
 /** The text of an evidence row's body, from the row or its artifact (verified on read). */

@@ -71,7 +71,9 @@ export function serverApp(options: ServerOptions): {
   app.use(async (context, next) => {
     const refused =
       hostHeaderValidationResponse(context.req.raw, hosts) ?? originValidationResponse(context.req.raw, origins);
-    if (refused !== undefined) return refused;
+    if (refused !== undefined && context.req.path === '/mcp') return refused;
+    if (refused !== undefined)
+      throw new ProctorError('forbidden', 'the `Host` or `Origin` of the request is none that this server answers');
     const token = bearerToken(context.req.header('authorization'));
     const caller = token === null ? anonymous : tokens(token);
     if (caller === null) {

@@ -16,15 +16,6 @@ const answerSchema = z.strictObject({
   edited_arguments: z.record(z.string(), z.json()).nullable().default(null),
 });
 
-const STATUS = {
-  not_found: 404,
-  not_pending: 409,
-  expired: 410,
-  mismatch: 409,
-  not_an_approver: 403,
-  not_editable: 409,
-} as const;
-
 /** `GET /api/approvals`, `GET /api/approvals/ID`, `POST /api/approvals`: for people and services, never for agents. */
 export function approvalRoutes(gateway: Gateway): Hono<ServerEnv> {
   const { store } = gateway.deps;
@@ -46,13 +37,10 @@ export function approvalRoutes(gateway: Gateway): Hono<ServerEnv> {
       const { preview } = await gateway.view(given.approval_id);
       // What was seen is what is answered: a view that has changed since (another last call, other arguments) is looked at again.
       if (preview.digest !== given.preview_digest)
-        return context.json(
-          { code: 'mismatch', message: 'this is not what the approval shows now; look at it again' },
-          409,
-        );
+        throw new ProctorError('mismatch', 'this is not what the approval shows now; look at it again');
       const result = await gateway.answer({ ...given, who, surface: 'api', edited }, context.req.raw.signal);
       if (result.type === 'refused')
-        return context.json({ code: result.code, message: result.message }, STATUS[result.code]);
+        throw new ProctorError(result.code === 'expired' ? 'approval_expired' : result.code, result.message);
       void gateway.carryOnIfUnattended(result.approval);
       return context.json(approvalDocument(await gateway.view(result.approval.approval_id)));
     });

@@ -77,6 +77,8 @@ export function toolRunRoutes(gateway: Gateway): Hono<ServerEnv> {
           `${row.tool_run_id} is a call of ${row.principal}: ${row.principal} or a principal with the role operator may stop it, and ${id} is neither`,
         );
       const outcome = await gateway.cancel(row.tool_run_id, 'over HTTP', caller.principal.id);
-      return context.json({ tool_run_id: row.tool_run_id, outcome }, outcome === 'ended' ? 409 : 200);
+      if (outcome === 'ended')
+        throw new ProctorError('illegal_transition', `${row.tool_run_id} has ended: there is nothing to stop`);
+      return context.json({ tool_run_id: row.tool_run_id, outcome });
     });
 }

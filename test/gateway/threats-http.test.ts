@@ -124,6 +124,8 @@ describe(threat(1, 'over HTTP an answer is bound to what was shown'), () => {
     const response = await http.ask('human:operator', 'POST', '/api/approvals', { ...body, ...change });
 
     expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(await response.json()).toMatchObject({ status, code: expect.any(String), detail: expect.any(String) });
     expect((await http.project.app.store.approval(run.approval_id ?? ''))?.status).toBe('pending');
     expect(await calls(http.project)).toEqual([]);
   });

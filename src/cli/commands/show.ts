@@ -1,5 +1,7 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
+import { SEVERITIES } from '../../contract/evaluator.ts';
 import { ProctorError } from '../../contract/problem.ts';
+import { worstSeverity } from '../../core/execution-sections.ts';
 import { describeExecutions, type ExecutionFilter } from '../../engine/describe-executions.ts';
 import { findRun } from '../../engine/run.ts';
 import { type RunView, viewRun } from '../../engine/run-view.ts';
@@ -14,6 +16,7 @@ interface ShowOptions {
   readonly case?: string;
   readonly repeat?: number;
   readonly full?: boolean;
+  readonly severity?: string;
   readonly verdict?: boolean;
   readonly gate?: boolean;
   readonly revision?: number;
@@ -24,6 +27,13 @@ export const show: Command<ShowOptions> = async (context, options) => {
   await using app = await context.openApp({ existing: true });
   if (options.case === undefined && (options.repeat !== undefined || options.full))
     throw new ProctorError('usage', '`--repeat` and `--full` belong to `--case ID`');
+  if (options.severity !== undefined && !SEVERITIES.some((one) => one === options.severity && one !== 'none'))
+    throw new ProctorError(
+      'usage',
+      `\`--severity\` is \`${options.severity}\`; it must be low, medium, high or critical`,
+    );
+  if (options.severity !== undefined && options.executions !== true)
+    throw new ProctorError('usage', '`--severity` belongs to `--executions`');
   const view = await viewRun(app.store, await findRun(app.store, options.run), options.revision ?? null);
   if (options.case !== undefined || options.executions)
     await showExecutions(context, describeExecutions(app, view, filterOf(options)), options);
@@ -51,6 +61,7 @@ async function showExecutions(
 ): Promise<void> {
   let found = 0;
   for await (const execution of executions) {
+    if (options.severity !== undefined && !atLeast(execution, options.severity)) continue;
     found += 1;
     output.line(
       execution,
@@ -64,4 +75,10 @@ async function showExecutions(
       'not_found',
       `the run has no case \`${options.case}\`${options.repeat === undefined ? '' : ` with repeat ${options.repeat}`}`,
     );
+}
+
+/** Whether a finding of the execution is as bad as that, or worse. */
+function atLeast(execution: ExecutionDocument, severity: string): boolean {
+  const order: readonly string[] = SEVERITIES;
+  return order.indexOf(worstSeverity(execution)) >= order.indexOf(severity);
 }

@@ -69,7 +69,7 @@ export function text(found: Verification, output: Output): string {
   ].join(', ');
   const left =
     found.not_recomputable > 0
-      ? `\n  not_recomputable: ${number(found.not_recomputable)} envelopes that persistence left out or secrets were taken out of`
+      ? `\n  not_recomputable: ${counted(found.not_recomputable, 'execution')} (${leftOutText(found.left_out)})`
       : '';
   const revised =
     found.revision > 0
@@ -111,4 +111,13 @@ function expectedText({ expected, run_id, revision_root }: Verification, output:
       ? ''
       : `\n  ${output.style('yellow', 'not covered by it')}: ${counted(later_revisions, 'later revision')}; compare with the root noted for the last: proctor verify ${run_id} --expect ${revision_root ?? ''}`;
   return `\n  the root expected proves ${proved}${later}`;
+}
+
+function leftOutText({ output, evaluator_evidence, secrets }: Verification['left_out']): string {
+  const parts = [
+    [output, 'without the answer, which persistence left out'],
+    [evaluator_evidence, 'without the evidence of evaluators, which persistence left out'],
+    [secrets, 'with secrets taken out'],
+  ] as const;
+  return parts.flatMap(([count, what]) => (count > 0 ? [`${number(count)} ${what}`] : [])).join(', ');
 }

@@ -13,6 +13,7 @@ interface Content {
   readonly defaults: Profile['defaults'];
   readonly method: Method;
   readonly bodies: Bodies;
+  readonly persistence: Profile['persistence'];
 }
 
 /** Recomputes aggregate and content digest of an ended execution from the evidence of the attempt that decided. */
@@ -35,7 +36,7 @@ export function checkFailure(
 }
 
 function checkUnanswered({ row, group, method, bodies }: Content, name: string, differences: Differences): void {
-  if (bodies.envelope?.redacted !== undefined) differences.notRecomputable += 1;
+  if (bodies.envelope?.redacted !== undefined) differences.cannotRecompute(['secrets']);
   const { status, fault } = row;
   const score = fault === 'agent' ? method.failedAggregate(group) : null;
   checkScore(row, score, name, differences);
@@ -44,7 +45,7 @@ function checkUnanswered({ row, group, method, bodies }: Content, name: string, 
 }
 
 function checkCompleted(
-  { row, group, defaults, method, bodies }: Content,
+  { row, group, defaults, method, bodies, persistence }: Content,
   name: string,
   differences: Differences,
 ): void {
@@ -56,7 +57,12 @@ function checkCompleted(
   checkEvaluators(group, bodies, name, differences);
   const score = method.aggregate(group, defaults, results);
   checkScore(row, score, name, differences);
-  if (envelope.envelope === null || envelope.redacted !== undefined) differences.notRecomputable += 1;
+  const keepsEvidence = persistence.persist_evaluator_evidence && persistence.mode === 'full';
+  differences.cannotRecompute([
+    ...(envelope.envelope === null ? (['output'] as const) : []),
+    ...(envelope.redacted === undefined ? [] : (['secrets'] as const)),
+    ...(keepsEvidence || results.length === 0 ? [] : (['evaluator_evidence'] as const)),
+  ]);
   const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);
   const graded = { envelope: digest, evaluator_results: results, aggregate: score };
   const content = executionContent({ status: 'completed', fault: null, ...graded });

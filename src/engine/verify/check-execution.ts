@@ -128,5 +128,9 @@ function checkResult(input: ExecutionEvidence, seal: string, name: string, diffe
   const any = input.evidence.some((record) => record.attempt === attempt);
   const bodies = any ? input.bodies.get(attempt) : NO_BODIES;
   if (!snapshot || !profile || !group || !bodies) return; // what is missing is named already
-  checkContent({ row, group, defaults: profile.defaults, method: methodOf(snapshot), bodies }, name, differences);
+  checkContent(
+    { row, group, defaults: profile.defaults, method: methodOf(snapshot), bodies, persistence: profile.persistence },
+    name,
+    differences,
+  );
 }

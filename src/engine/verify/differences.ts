@@ -18,8 +18,16 @@ const TROUBLE: readonly ErrorCode[] = ['store_busy', 'store_failed', 'store_full
 export class Differences {
   readonly list: Difference[] = [];
   count = 0;
-  /** Executions whose content cannot be recomputed because persistence left the envelope out. */
+  /** Executions of which something that was graded or found is not there: their scores are checked, the rest is taken as recorded. */
   notRecomputable = 0;
+  /** What is not there, and of how many executions. */
+  readonly leftOut = { output: 0, evaluator_evidence: 0, secrets: 0 };
+
+  /** Counts an execution of which something is not there; nothing is no execution. */
+  cannotRecompute(missing: readonly (keyof Differences['leftOut'])[]): void {
+    if (missing.length > 0) this.notRecomputable += 1;
+    for (const what of missing) this.leftOut[what] += 1;
+  }
 
   add(where: string, row: string, what: string, values: { expected?: unknown; found?: unknown } = {}): void {
     this.count += 1;

@@ -24,12 +24,23 @@ export async function readBodies(
     for (const record of records) {
       const where = record.artifact === null ? 'evidence' : 'artifact';
       const at = `${name} attempt ${attempt} seq ${record.seq}`;
-      const body = await differences.step(where, at, async () => parse(record, await bodyOf(artifacts, record)));
+      const body = await differences.step(where, at, async () => {
+        const parsed = parse(record, await bodyOf(artifacts, record));
+        checkInline(record, parsed, at, differences);
+        return parsed;
+      });
       if (body !== null) read.push(body);
     }
     if (read.length === records.length) bodies.set(attempt, gather(read));
   }
   return bodies;
+}
+
+/** The columns that stand in the row beside an artifact are what the artifact says. */
+function checkInline({ artifact, body }: EvidenceRecord, read: Body, at: string, differences: Differences): void {
+  if (artifact === null || body === '') return;
+  for (const [column, value] of Object.entries(JSON.parse(body) as object))
+    differences.same('evidence', at, `${column} beside its artifact`, (read.body as never)[column], value);
 }
 
 type Body =

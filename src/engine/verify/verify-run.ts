@@ -33,8 +33,10 @@ export interface Verification {
     /** Calls of gated tools. */
     readonly tool_runs: number;
   };
-  /** Executions whose envelope persistence left out or secrets were taken out of: their scores were checked, what was graded was taken as recorded. */
+  /** Executions of which something is not there: their scores were checked, what was graded and found was taken as recorded. */
   readonly not_recomputable: number;
+  /** What is not there, by executions: persistence left it out, or it held secrets. */
+  readonly left_out: { readonly output: number; readonly evaluator_evidence: number; readonly secrets: number };
   /** The method that computed the run (`core/method.ts`); null when the snapshot cannot be read. */
   readonly method: number | null;
   readonly evidence_root: string | null;
@@ -129,6 +131,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     found: differences.list,
     checked: { executions, attempts, evidence, events, tool_runs },
     not_recomputable: differences.notRecomputable,
+    left_out: { ...differences.leftOut },
     method: snapshot === null ? null : methodOf(snapshot).version,
     evidence_root,
     content_digest,

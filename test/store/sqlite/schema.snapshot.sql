@@ -462,12 +462,13 @@ create index worker_session_live on worker_session (last_seen_at) where ended_at
 
 create view evaluator_result as
 select r.run_id, e.ordinal, x.case_id, x.repeat, e.attempt, e.seq,
-  e.body ->> '$.ref' as ref, e.body ->> '$.dimension' as dimension, e.body ->> '$.status' as status,
-  e.body ->> '$.severity' as severity, e.body ->> '$.score' as score, e.body ->> '$.reason' as reason
+  nullif(e.body, '') ->> '$.ref' as ref, nullif(e.body, '') ->> '$.dimension' as dimension, nullif(e.body, '') ->> '$.status' as status,
+  nullif(e.body, '') ->> '$.severity' as severity, nullif(e.body, '') ->> '$.score' as score, nullif(e.body, '') ->> '$.reason' as reason,
+  e.artifact
 from evidence e
 join run r on r.run_no = e.run_no
 join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal
-where e.kind = 'evaluator_result' and e.artifact is null;
+where e.kind = 'evaluator_result';
 
 create trigger approval_answered before update of decided_at, decided_by, decided_roles, decided_on, comment, preview_digest on approval
 when old.decided_at is not null and (new.decided_at is not old.decided_at or new.decided_by is not old.decided_by

@@ -65,3 +65,15 @@ create table journal (
   body text not null check (json_valid(body)),
   hash text not null
 ) strict;
+
+-- Results whose body stands in an artifact have a row too; of those written before, only the artifact's name is known here.
+drop view evaluator_result;
+create view evaluator_result as
+select r.run_id, e.ordinal, x.case_id, x.repeat, e.attempt, e.seq,
+  nullif(e.body, '') ->> '$.ref' as ref, nullif(e.body, '') ->> '$.dimension' as dimension, nullif(e.body, '') ->> '$.status' as status,
+  nullif(e.body, '') ->> '$.severity' as severity, nullif(e.body, '') ->> '$.score' as score, nullif(e.body, '') ->> '$.reason' as reason,
+  e.artifact
+from evidence e
+join run r on r.run_no = e.run_no
+join execution x on x.run_no = e.run_no and x.ordinal = e.ordinal
+where e.kind = 'evaluator_result';
