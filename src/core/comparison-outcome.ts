@@ -28,7 +28,7 @@ export function comparisonOutcome(compared: Compared): [Comparison['outcome'], s
   if (max_regressions !== null && regressed + hidden > max_regressions)
     return [
       'not_comparable',
-      `${changes}; ${hidden} cases that passed in the baseline are not shown, and at most ${max_regressions} may regress`,
+      `${changes}; ${hidden} baseline ${hidden === 1 ? 'pass is' : 'passes are'} not shown, and at most ${max_regressions} may regress`,
     ];
   // A test that could not have found anything is no comfort: unless a count decides, too few units are no comparison.
   if (max_regressions === null && rate.units < leastUnits(alpha))
