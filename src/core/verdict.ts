@@ -178,11 +178,10 @@ export class VerdictBuilder {
   /** No gate given: nothing may be blocked, and every graded execution must pass. */
   #withoutGate(): [Verdict['gate_status'], string] {
     const { graded, passed, blocked } = this.#tally;
+    if (passed < graded) return ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
     if (blocked > 0)
       return ['fail', `${blocked} of ${graded} graded executions have a failed blocking evaluator or dimension`];
-    return passed === graded
-      ? ['pass', `all ${graded} graded executions passed`]
-      : ['fail', `${graded - passed} of ${graded} graded executions did not pass`];
+    return ['pass', `all ${graded} graded executions passed`];
   }
 
   /** Before the plan was through the always-valid interval decides, whatever bound is asked for. */
