@@ -1,10 +1,12 @@
 import type { Connection } from './connection.ts';
 
+/** The body of an event; null where somebody made it no JSON, which another check names. */
+const BODY = 'case when json_valid(e.body) then e.body end';
+
 /** Runs whose events tell what attempts took; older runs only counted it. */
 const told = (own: string) =>
-  `select run_no from event e where seq = 1 and type = 'run_created' and body ->> '$.spend_told' = 1 and ${own}`;
+  `select run_no from event e where seq = 1 and type = 'run_created' and (${BODY}) ->> '$.spend_told' = 1 and ${own}`;
 
-const BODY = 'case when json_valid(e.body) then e.body end';
 const ENDS = "e.type in ('execution_finished', 'attempt_finished', 'attempt_stale', 'late_evidence')";
 
 /** What attempts took, by counter, as their events tell it. */

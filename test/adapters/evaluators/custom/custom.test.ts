@@ -217,7 +217,13 @@ describe('an HTTP evaluator', () => {
       ),
     );
     expect(graded).toEqual([
-      `\`${server.url}/status\` answered with status 500: bad [secret KEY]`,
+      {
+        status: 'error',
+        score: null,
+        severity: 'none',
+        reason: `\`${server.url}/status\` answered with status 500: bad [secret KEY]`,
+        evidence: null,
+      },
       `\`${server.url}/text\` answered something that is not JSON: fine [secret KEY]`,
       expect.stringContaining('gave no finding: `status`'),
       `\`${server.url}/hang\` gave no finding (timeout): no whole response within 300 ms`,
