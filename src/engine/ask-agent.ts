@@ -26,6 +26,8 @@ export interface Answer {
   readonly results: readonly EvaluatorResult[];
   /** What the agent took for it; null when an earlier attempt asked for it. */
   readonly spend: Spend | null;
+  /** The same as it is recorded: a number that is a secret counts as untold. */
+  readonly recorded_spend: Spend | null;
 }
 
 /** Asks the agent and makes its answer recordable; a failure where it gave none. */
@@ -52,10 +54,13 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
   const envelope = gated === null ? told : withGatedCalls(told, gated);
   try {
     const spend = spendOf(envelope, work.context.profile.agent.price);
-    work.taken.spend = answeredSpend(spend, work.context.profile);
     const hidden = evidence.hidden(envelope);
+    const recorded_spend = hidden.redacted.includes('usage')
+      ? spendOf(hidden.envelope, work.context.profile.agent.price)
+      : spend;
+    work.taken.spend = answeredSpend(recorded_spend, work.context.profile);
     const row = await evidence.envelope(hidden, latency_ms, false);
-    return { envelope, hidden, latency_ms, row, results: [], spend };
+    return { envelope, hidden, latency_ms, row, results: [], spend, recorded_spend };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return agentFailure('agent', 'invalid_body', `the answer cannot be recorded: ${error.message}`);

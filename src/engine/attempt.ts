@@ -98,7 +98,8 @@ async function keptAnswer(evidence: EvidenceWriter, kept: KeptAnswer): Promise<A
   const now = evidence.hidden(kept.envelope); // by the secrets of now: the run may be from before they were redacted
   const hidden = { ...now, redacted: [...new Set([...kept.redacted, ...now.redacted])] };
   const envelope = kept.redacted.length === 0 ? kept.envelope : null;
-  return { envelope, hidden, latency_ms, results, spend: null, row: await evidence.envelope(hidden, latency_ms, true) };
+  const row = await evidence.envelope(hidden, latency_ms, true);
+  return { envelope, hidden, latency_ms, results, row, spend: null, recorded_spend: null };
 }
 
 /** Runs the evaluators that are still to run and ends the attempt by what they say. */
@@ -113,7 +114,7 @@ async function grade(work: AttemptWork, answer: Answer): Promise<Ending> {
     if ((await deps.store.appendEvidence(claim, rows.splice(0))) === 'fenced') throw new LeaseLost();
   }
   const graded = await evaluate({ ...work, redaction: evidence.redaction }, answer, evaluators);
-  const spend = answeredSpend(answer.spend, profile, graded);
+  const spend = answeredSpend(answer.recorded_spend, profile, graded);
   work.taken.spend = spend;
   const results = graded.map(({ result }) => evidence.kept(result));
   const misconfigured = graded.some((one) => one.misconfigured);
