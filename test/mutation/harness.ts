@@ -48,4 +48,4 @@ function each(declareOne: typeof declare) {
 const test = Object.assign(declare, { each: each(declare) });
 const describe = Object.assign(group, { each: each(group) });
 
-export { describe, expect, test };
+export { describe, expect, test as it, test };
