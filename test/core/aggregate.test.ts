@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EvaluatorResult } from '../../src/contract/evaluator.ts';
-import { dimensionsOf } from '../../src/core/aggregate.ts';
+import { dimensionsOf, exactDimension } from '../../src/core/aggregate.ts';
 import { methodOf } from '../../src/core/method.ts';
 import { groupOf, profileOf } from '../support/profile.ts';
 
@@ -152,5 +152,34 @@ describe.each([methodOf({}), methodOf({ method: 2 })])('method $version', (metho
       dimensions: { a: 0, b: 0 },
       blocking_failures: [],
     });
+  });
+});
+
+describe('exact scores of method 2', () => {
+  /** The fractions of an aggregate over dimensions with one weight each. */
+  function exactOf(
+    scores: Readonly<Record<string, readonly number[]>>,
+    weights: Readonly<Record<string, number>> = {},
+  ) {
+    const names = Object.keys(scores);
+    const evaluators = names.map((dimension) => ({ ref: 'regex@1', dimension }));
+    const dimensions = Object.fromEntries(names.map((name) => [name, { weight: weights[name] ?? 1 }]));
+    const profile = profileOf({ case_groups: [groupOf('g', { evaluators, aggregation: { dimensions } })] });
+    const results = names.flatMap((dimension) => (scores[dimension] ?? []).map((one) => scored(one, { dimension })));
+    return methodOf({ method: 2 }).aggregate(profile.case_groups[0]!, profile.defaults, results);
+  }
+
+  test('are fractions where no decimal is the mean, of the score, of dimensions, or of both', () => {
+    expect(exactOf({ a: [1, 0, 0] }).exact).toEqual({ dimensions: { a: '1/3' }, score: '1/3' });
+    expect(exactOf({ a: [1], b: [0, 0, 1] }, { b: 3 }).exact).toEqual({ dimensions: { b: '1/3' } });
+    expect(exactOf({ a: [1], b: [0], c: [0] }).exact).toEqual({ score: '1/3' });
+    expect(exactOf({ a: [0.1, 0.2], b: [0.3] })).not.toHaveProperty('exact');
+  });
+
+  test('of a dimension', () => {
+    const found = exactOf({ a: [1, 0, 0], b: [0.5] });
+    expect(exactDimension(found, 'a')).toEqual({ n: 1n, d: 3n });
+    expect(exactDimension(found, 'b')).toEqual({ n: 1n, d: 2n });
+    for (const name of ['c', 'constructor', 'toString']) expect(exactDimension(found, name)).toBeNull();
   });
 });

@@ -248,7 +248,8 @@ describe('the outcome by method 1', () => {
 });
 
 describe('the policy of a profile', () => {
-  const policyOf = (method: 1 | 2, members: object) => methodOf({ method }).comparisonPolicy(profileOf(members));
+  const policyOf = (method: 1 | 2, members: Record<string, unknown>) =>
+    methodOf({ method }).comparisonPolicy(profileOf(members));
 
   test('is what the gate declares, with the test that the repeats ask for', () => {
     const base = { alpha: 0.05, max_regressions: null };
