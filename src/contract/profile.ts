@@ -67,7 +67,11 @@ export const AGENT_BASE_MEMBERS: readonly string[] = Object.keys(agentBaseSchema
 const defaultsSchema = z.preprocess(
   withDurations,
   z.strictObject({
-    max_attempts: count.max(100).default(1).describe('Attempts charged to the agent, per execution'),
+    max_attempts: count
+      .max(100)
+      .nullable()
+      .default(null)
+      .describe('Attempts of an execution, whatever they fail by; null: the budgets under `retry` alone bound them'),
     request_timeout_ms: milliseconds
       .default(60_000)
       .describe('Time for one call of the agent (request_timeout_secs is accepted)'),
@@ -129,7 +133,7 @@ const retrySchema = z.strictObject({
   agent_errors: z
     .boolean()
     .default(false)
-    .describe('Retry agent faults up to max_attempts; every attempt stays visible'),
+    .describe('Retry agent faults, up to defaults.max_attempts (2 where it is null); every attempt stays visible'),
   grader: z
     .number()
     .int()

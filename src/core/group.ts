@@ -103,7 +103,23 @@ export function profileProblems(profile: Profile): Diagnostic[] {
       }),
     );
   }
-  return [...problems, ...limitProblems(profile), ...earlyStopProblems(profile), ...judgeProblems(profile)];
+  return [
+    ...problems,
+    ...retryProblems(profile),
+    ...limitProblems(profile),
+    ...earlyStopProblems(profile),
+    ...judgeProblems(profile),
+  ];
+}
+
+function retryProblems({ retry, defaults }: Profile): Diagnostic[] {
+  if (!retry.agent_errors || defaults.max_attempts !== 1) return [];
+  return [
+    diagnostic('agent errors are to be retried, but an execution has one attempt', {
+      field: 'defaults.max_attempts',
+      hint: 'raise it to 2 or more, or take out `retry.agent_errors`',
+    }),
+  ];
 }
 
 function limitProblems({ limits, agent, case_groups }: Profile): Diagnostic[] {

@@ -196,7 +196,7 @@ function decideOn({ context, claim }: AttemptWork, failure: Failure): Decision {
   return decide(
     failure,
     claim.failures,
-    context.profile,
+    context.retries,
     `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|${context.profile.seed}`,
   );
 }

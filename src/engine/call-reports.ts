@@ -29,11 +29,11 @@ export function gradedReport(
 }
 
 function report({ claim, context }: AttemptWork, told: Omit<CallReport, 'patience' | 'hold_ms'>): CallReport {
-  const { retry } = context.profile;
+  const { infrastructure, backoff } = context.retries;
   const key = `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|held`;
   return {
     ...told,
-    patience: patienceOf(told.fault, retry.infrastructure),
-    hold_ms: backoffMs(retry.backoff, Math.min(claim.attempt, 4), key),
+    patience: patienceOf(told.fault, infrastructure),
+    hold_ms: backoffMs(backoff, Math.min(claim.attempt, 4), key),
   };
 }

@@ -32,7 +32,7 @@ export async function planRegrade(
 ): Promise<{ readonly plan: Plan; readonly base_dir: string; readonly not_recomputable: number }> {
   const old = await readSnapshot(deps.store, comparable(run, 'can be graded anew'));
   refuseWithout(old, run);
-  const given = regrading?.profile ?? old.profile;
+  const given = regrading?.profile ?? ownProfile(old);
   const base_dir = regrading?.base_dir ?? run.base_dir;
   const { agent, repeats, persistence } = old.profile;
   const profile: Profile = { ...given, agent, repeats, persistence, early_stop: 'off', dataset: null };
@@ -67,6 +67,11 @@ export async function planRegrade(
     },
   });
   return { plan, base_dir, not_recomputable: await redactedAnswers(deps, run.run_id) };
+}
+
+/** The profile of the old run. One of method 1 has a `max_attempts` of 1 that nobody wrote: it bounded nothing that grading does. */
+function ownProfile({ method = 1, profile }: Snapshot): Profile {
+  return method === 1 ? { ...profile, defaults: { ...profile.defaults, max_attempts: null } } : profile;
 }
 
 function refuseWithout({ profile }: Snapshot, run: RunRow): void {

@@ -6,6 +6,7 @@ import { ProctorError } from '../contract/problem.ts';
 import type { CaseGroup, EvaluatorReference, Profile } from '../contract/profile.ts';
 import type { PlanManifest, PlannedCase, Snapshot } from '../contract/snapshot.ts';
 import type { RunReaders, RunRow, Store } from '../contract/store.ts';
+import { type RetryRules, retryRules } from '../core/decide.ts';
 import { type Method, methodOf } from '../core/method.ts';
 import { digest } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -113,6 +114,7 @@ export class RunContext implements AsyncDisposable {
   readonly concurrency: number;
   readonly snapshot: Snapshot;
   readonly method: Method;
+  readonly retries: RetryRules;
   readonly cases: PlanCases;
   /** Null when answers are graded anew: nobody is asked. */
   readonly agent: Agent | null;
@@ -134,6 +136,7 @@ export class RunContext implements AsyncDisposable {
     this.concurrency = run.concurrency;
     this.snapshot = snapshot;
     this.method = methodOf(snapshot);
+    this.retries = retryRules(snapshot);
     this.cases = cases;
     this.agent = agent;
     this.recorded = recorded;

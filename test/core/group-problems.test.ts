@@ -40,6 +40,18 @@ describe('groups and dimensions', () => {
   });
 });
 
+test('agent errors that are to be retried within one attempt', () => {
+  const retry = { agent_errors: true };
+  expect(problems({ retry, defaults: { max_attempts: 1 } })).toEqual([
+    diagnostic('agent errors are to be retried, but an execution has one attempt', {
+      field: 'defaults.max_attempts',
+      hint: 'raise it to 2 or more, or take out `retry.agent_errors`',
+    }),
+  ]);
+  for (const profile of [{ retry }, { retry, defaults: { max_attempts: 2 } }, { defaults: { max_attempts: 1 } }])
+    expect(problems(profile)).toEqual([]);
+});
+
 describe('conditions of the gate', () => {
   test('a dimension that some group scores is known', () => {
     expect(
