@@ -8,22 +8,21 @@ export function exactMcNemar(improved: number, regressed: number): number {
     if (!(Number.isSafeInteger(count) && count >= 0)) throw new RangeError(`${count} is no count of cases`);
   const n = improved + regressed;
   const least = Math.min(improved, regressed);
-  if (n === 0) return 1;
   // C(n, least)/2ⁿ as a product of factors near 1, halved along the way so that nothing overflows or vanishes early.
   let halvings = n;
   let top = 1;
   for (let drawn = 1; drawn <= least; drawn += 1) {
     top *= (n - least + drawn) / drawn;
-    while (top > 1 && halvings > 0) {
+    while (top > 1) {
       top /= 2;
       halvings -= 1;
     }
   }
-  for (; halvings > 0 && top > 0; halvings -= 1) top /= 2;
-  // The terms below it, each from the one above: C(n, i−1) = C(n, i)·i/(n−i+1).
+  for (; halvings > 0; halvings -= 1) top /= 2;
+  // The terms below it, each from the one above: C(n, i−1) = C(n, i)·i/(n−i+1); below i = 0 the term is 0.
   let term = top;
   let tail = top;
-  for (let i = least; i > 0 && term > tail * 2 ** -60; i -= 1) {
+  for (let i = least; term > tail * 2 ** -60; i -= 1) {
     term *= i / (n - i + 1);
     tail += term;
   }

@@ -1,3 +1,4 @@
+import { bisect, falsePosition } from './false-position.ts';
 import { naturalLog } from './natural-log.ts';
 import { normalQuantile } from './normal-quantile.ts';
 import type { Numbers } from './sum.ts';
@@ -52,54 +53,15 @@ function lowerBound(units: Units, error: number): number {
   const far = Math.max(8, 1 - naturalLog(error));
   const spread = (t: number, wanted: number) => distance(terms, t) > wanted;
   // Beyond these two the distribution is below or above every error that may be asked for, and the inversion would lose digits.
-  let low = bisect(top, (t) => spread(t, far));
-  let high = bisect(top, (t) => spread(t, -far));
-  let atLow = -error;
-  let atHigh = 1 - error;
-  const narrow = (t: number): number => {
-    const at = shareBelow(terms, t) - error;
-    if (at < 0) {
-      low = t;
-      atLow = at;
-    } else {
-      high = t;
-      atHigh = at;
-    }
-    return at;
-  };
-  // Two looks around where the normal distribution has it, then the Illinois form of the false position.
+  const low = bisect(top, (t) => spread(t, far));
+  const high = bisect(top, (t) => spread(t, -far));
   const usual = -normalQuantile(error);
-  for (const guess of [usual + 0.25, usual - 0.25]) {
-    const t = bisect(top, (at) => spread(at, guess));
-    if (t > low && t < high) narrow(t);
-  }
-  let kept = 0; // which end the last step kept, −1 or 1
-  for (let step = 0; step < 200 && high - low > 1e-12; step += 1) {
-    const secant = (low * atHigh - high * atLow) / (atHigh - atLow);
-    const middle = secant > low && secant < high ? secant : (low + high) / 2;
-    const at = narrow(middle);
-    if (at === 0) return middle;
-    if (at < 0) {
-      if (kept === 1) atHigh /= 2;
-      kept = 1;
-    } else {
-      if (kept === -1) atLow /= 2;
-      kept = -1;
-    }
-  }
-  return (low + high) / 2;
-}
-
-/** The largest t in [0, top] for which `holds`, which holds up to there and no further; to the last bits. */
-function bisect(top: number, holds: (t: number) => boolean): number {
-  let low = 0;
-  let high = top;
-  for (let step = 0; step < 60; step += 1) {
-    const middle = (low + high) / 2;
-    if (holds(middle)) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
+  return falsePosition(
+    (t) => shareBelow(terms, t) - error,
+    { low, high, atLow: -error, atHigh: 1 - error },
+    // Around where the normal distribution has it.
+    [usual + 0.25, usual - 0.25].map((guess) => bisect(top, (t) => spread(t, guess))),
+  );
 }
 
 /** Units that are equal in mean and count, counted, by growing mean; `weight` is the count over the largest count. */
