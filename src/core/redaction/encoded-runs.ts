@@ -78,3 +78,15 @@ export function isText(bytes: Uint8Array, length: number): boolean {
   for (let index = 0; index < length; index += 1) printable += PRINTABLE[bytes[index] as number] as number;
   return printable * 4 >= length * 3;
 }
+
+/** The stretches of printable bytes that are long enough: one may be a text between letters that were never encoded, such as a path's. */
+export function printableRuns(bytes: Uint8Array, length: number, least: number): Run[] {
+  const runs: Run[] = [];
+  let start = 0;
+  for (let index = 0; index <= length; index += 1) {
+    if (index < length && PRINTABLE[bytes[index] as number] === 1) continue;
+    if (index - start >= least) runs.push({ start, end: index });
+    start = index + 1;
+  }
+  return runs;
+}

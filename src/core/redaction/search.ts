@@ -1,6 +1,16 @@
 import { Automaton, type Found, type Needle } from './automaton.ts';
 import { cutPieces } from './cut-pieces.ts';
-import { BASE64, decode, type Encoding, HEX, isText, originIn, type Run, runsOf } from './encoded-runs.ts';
+import {
+  BASE64,
+  decode,
+  type Encoding,
+  HEX,
+  isText,
+  originIn,
+  printableRuns,
+  type Run,
+  runsOf,
+} from './encoded-runs.ts';
 import { withoutEscapes, withoutSpaces } from './escapes.ts';
 import { type View, wholeText } from './view.ts';
 
@@ -30,6 +40,8 @@ export class SecretSearch {
   /** Finds secrets with spaces in a text without any: a line break, a plus or more of them may stand for one. */
   readonly #spaceless: Automaton | null;
   readonly #leastBytes: number;
+  /** The fewest letters that so many bytes are written with. */
+  readonly #leastLetters: number;
   readonly #secrets: readonly string[];
 
   constructor(secrets: readonly string[]) {
@@ -42,6 +54,7 @@ export class SecretSearch {
     this.#automaton = new Automaton(needles);
     this.#spaceless = spaceless.length === 0 ? null : new Automaton(spaceless);
     this.#leastBytes = Math.min(...[...needles, ...spaceless].map(({ text }) => text.length));
+    this.#leastLetters = Math.ceil((this.#leastBytes * 4) / 3);
   }
 
   /** Every place in the text that holds a secret, in no particular order; places may overlap. */
@@ -93,13 +106,14 @@ export class SecretSearch {
       const part = { start, end: run.end };
       const length = decode(view.text, part, encoding, walk.memory);
       walk.left -= length;
-      if (isText(walk.memory, length)) {
-        const text = Buffer.from(walk.memory.subarray(0, length)).toString('latin1');
-        deeper.push({ text, origin: originIn(view, part, encoding) });
-      } else
-        this.#automaton.searchBytes(walk.memory, length, (one) =>
-          walk.teller({ origin: originIn(view, part, encoding) })(one),
-        );
+      const origin = originIn(view, part, encoding);
+      const whole = isText(walk.memory, length);
+      if (!whole) this.#automaton.searchBytes(walk.memory, length, (one) => walk.teller({ origin })(one));
+      for (const text of whole ? [{ start: 0, end: length }] : printableRuns(walk.memory, length, this.#leastLetters))
+        deeper.push({
+          text: Buffer.from(walk.memory.subarray(text.start, text.end)).toString('latin1'),
+          origin: (from, to) => origin(text.start + from, text.start + to),
+        });
     }
     if (walk.found.length + deeper.length === before) harmless.add(letters);
   }
@@ -145,6 +159,7 @@ function needlesOf(secret: string, owner: number): Needle[] {
     for (let layer = 0; layer <= MOST_LAYERS && view !== null && isDistinct(view.text); layer += 1) {
       needles.add(view.text);
       needles.add(Buffer.from(view.text).toString('latin1'));
+      needles.add(Buffer.from(view.text, 'utf16le').toString('latin1').slice(0, -1)); // without its last byte, in either byte order
       view = withoutEscapes(view);
     }
   }

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BASE64, decode, HEX, isText, originIn, runsOf } from '../../../src/core/redaction/encoded-runs.ts';
+import {
+  BASE64,
+  decode,
+  HEX,
+  isText,
+  originIn,
+  printableRuns,
+  runsOf,
+} from '../../../src/core/redaction/encoded-runs.ts';
 import { withoutEscapes, withoutSpaces } from '../../../src/core/redaction/escapes.ts';
 import { entity } from '../../../src/core/redaction/html-entities.ts';
 import { wholeText } from '../../../src/core/redaction/view.ts';
@@ -16,6 +24,8 @@ describe('escapes', () => {
     ['\\303\\244', 'Ã¤'],
     ['\\"\\\'\\\\\\/', '"\'\\/'],
     ['a\\b\\f\\r\\t\\vz', 'a\b\f\r\t\vz'],
+    ['a\\nz', 'a\nz'],
+    ['\\u{10ffff}&#1114111;', '\u{10ffff}\u{10ffff}'],
     ['\\\\u0041', '\\u0041'],
     ['%41%7a%7A', 'Azz'],
     ['%u0041%C3', 'AÃ'],
@@ -37,6 +47,13 @@ describe('escapes', () => {
     '\\u{110000}',
     '',
   ])('%j holds none', (text) => expect(plain(text)).toBeNull());
+
+  test('what the names of HTML stand for, from every part of the list', () => {
+    const text =
+      '&excl;&num;&comma;&period;&colon;&lsqb;&Hat;&lowbar;&grave;&lcub;&rcub;&hyphen;&euro;&oelig;&ndash;&bdquo;&dagger;&hellip;';
+    expect(plain(text)).toBe('!#,.:[^_`{}\u2010€œ–„†…');
+    expect(plain('&iexcl;&sup3;&para;&cedil;&AElig;&Igrave;&szlig;&oacute;&ocirc;')).toBe('¡³¶¸ÆÌßóô');
+  });
 
   test('what a name of HTML stands for', () => {
     expect(['nbsp', 'yuml', 'amp', 'equals', 'Tab', 'Scaron', 'trade', 'nobody'].map(entity)).toEqual([
@@ -133,6 +150,18 @@ describe('runs of letters', () => {
     expect(originIn(source, { start: 3, end: 9 }, HEX)(1, 3)).toEqual({ start: 5, end: 9 });
   });
 
+  test('are texts where enough of them in a row can be printed', () => {
+    const found = (text: string, least: number) => {
+      const bytes = Buffer.from(`${text}zzzz`, 'latin1');
+      return printableRuns(bytes, text.length, least).map(({ start, end }) => [start, text.slice(start, end)]);
+    };
+    expect(found('\x80abcd\xffabc\x01\x02efghi', 4)).toEqual([
+      [1, 'abcd'],
+      [11, 'efghi'],
+    ]);
+    expect([found('abcd\xff', 4), found('abc', 4), found('', 4)]).toEqual([[[0, 'abcd']], [], []]);
+  });
+
   test('are text when three of four bytes can be printed', () => {
     const told = (bytes: readonly number[]) => isText(Uint8Array.from([...bytes, 65, 65, 65]), bytes.length);
     expect([told([0x41, 0x42, 0x43, 0x80]), told([0x41, 0x42, 0x80, 0x80])]).toEqual([true, false]);
@@ -140,6 +169,7 @@ describe('runs of letters', () => {
       const printable = byte === 0 || (byte >= 9 && byte <= 13) || (byte >= 32 && byte < 127);
       expect([byte, told([byte])]).toEqual([byte, printable]);
     }
+    expect(told([65, 65, 65, 0x80, 0x80])).toBe(false);
     expect([told([0, 9, 10, 13]), told([32, 126, 11, 12]), told([1, 31, 127, 255])]).toEqual([true, true, false]);
   });
 });
