@@ -2,8 +2,19 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FORMS } from '../core/redaction/forms.ts';
 import { proctor, proctorProcess, temporaryFolder } from '../support/cli.ts';
-import { allBytes, channelCases, leaks, leakyServer, SECRETS, writeLeakers } from '../support/secret-channels.ts';
+import { type Asked, startModelServer } from '../support/model-server.ts';
+import { startReceiver } from '../support/receiver.ts';
+import {
+  allBytes,
+  channelCases,
+  leaks,
+  leakyServer,
+  SECRETS,
+  spoken,
+  writeLeakers,
+} from '../support/secret-channels.ts';
 
 const EXPORTS = ['junit', 'jsonl', 'csv', 'html', 'annotations', 'bundle'];
 const NAMES = Object.keys(SECRETS);
@@ -30,8 +41,17 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
+/** What a run is made of. */
+interface Setup {
+  readonly agent: object;
+  readonly channels: readonly string[];
+  readonly evaluators: readonly object[];
+  readonly webhooks?: readonly object[];
+}
+
 /** One run over the channels, every export of it, and its verification. */
-async function tried(name: string, agent: object, channels: readonly string[], evaluators: object[]): Promise<Tried> {
+async function tried(name: string, setup: Setup): Promise<Tried> {
+  const { agent, channels, evaluators, webhooks = [] } = setup;
   const at = path.join(folder.path, name);
   await writeLeakers(at);
   await mkdir(path.join(at, 'out'));
@@ -44,7 +64,7 @@ async function tried(name: string, agent: object, channels: readonly string[], e
     retry: { infrastructure: 0, grader: 0 },
     limits: { concurrency: 4 },
     case_groups: [{ id: 'all', evaluators }],
-    webhooks: [],
+    webhooks,
   };
   await writeFile(path.join(at, 'profile.json'), JSON.stringify(profile));
   const ran = await proctorProcess(at, ['run', 'profile.json', '--json'], SECRETS);
@@ -71,30 +91,32 @@ async function expectNowhere({ folder: at, said }: Tried): Promise<void> {
     expect(said + kept.map(({ bytes }) => bytes.toString('latin1')).join()).toContain(`[secret ${name}]`);
 }
 
+const MODULE = { kind: 'module', module: { path: 'agent.ts' } };
 const evaluator = (ref: string, more: object = {}) => ({ ref, dimension: ref.replace(/\W/g, '_'), ...more });
 
 describe('no form of a secret is kept, exported or printed', () => {
   test('of what an agent behind HTTP says, in each part of an answer and of an error', async () => {
     const parts = ['text', 'structured', 'keys', 'tool_calls', 'trace', 'usage', 'metadata', 'plain'];
     const channels = [...parts, 'header', 'error', 'cut', 'invalid'];
-    const run = await tried('http', { kind: 'http', endpoint: { url: server.url, headers: HEADERS } }, channels, [
-      evaluator('exact_match@1'),
-      evaluator('module:grade.ts#says'),
-      evaluator('module:grade.ts#came'),
-    ]);
+    const agent = { kind: 'http', endpoint: { url: server.url, headers: HEADERS } };
+    const evaluators = ['exact_match@1', 'module:grade.ts#says', 'module:grade.ts#came'].map((ref) => evaluator(ref));
+    const run = await tried('http', { agent, channels, evaluators });
     await expectNowhere(run);
     expect(run.verified.ok).toBe(true);
   });
 
-  test('of what a module throws, prints and returns, and of evaluators that fail', async () => {
-    const env = { kind: 'module', module: { path: 'agent.ts' } };
-    const run = await tried(
-      'module',
-      env,
-      ['text', 'structured', 'thrown'],
-      [evaluator('similarity@1'), evaluator('module:grade.ts#throws', { config: HEADERS })],
-    );
+  test('of what a module throws, prints and returns, of evaluators that fail, and of files that they name', async () => {
+    const run = await tried('module', {
+      agent: MODULE,
+      channels: ['text', 'structured', 'thrown', 'files', 'missing'],
+      evaluators: [
+        evaluator('similarity@1'),
+        evaluator('module:grade.ts#throws', { config: HEADERS }),
+        evaluator('module:grade.ts#missing'),
+      ],
+    });
     await expectNowhere(run);
+    expect(run.jsonl).toMatch(/open '\/nowhere\/\[secret PIN\]/);
   });
 
   test('of what a program prints on stdout and stderr, and of an evaluator that is one', async () => {
@@ -103,9 +125,50 @@ describe('no form of a secret is kept, exported or printed', () => {
       command: ['node', 'program.ts'],
       env: Object.fromEntries(NAMES.map((name) => [`MY_${name}`, `\${secret:${name}}`])),
     };
-    const run = await tried('command', agent, ['stdout', 'exit'], [evaluator('command:grade-program.ts')]);
+    const evaluators = [evaluator('command:grade-program.ts')];
+    const run = await tried('command', { agent, channels: ['stdout', 'exit'], evaluators });
     await expectNowhere(run);
     expect(run.verified.ok).toBe(true);
+  });
+});
+
+/** What a model says that is to grade the case in its prompt: a reason, an answer that is no grade, or an error. */
+function judgement({ user }: Asked): string | { readonly status: number; readonly message: string } {
+  const { task } = JSON.parse(user) as { task: { channel: string; name: string; from: number } };
+  const forms = spoken(task);
+  const said = forms.join(' | ');
+  if (task.channel === 'refused') return { status: 500, message: said };
+  if (task.channel === 'unreadable') return `${'-'.repeat(150)}${said}`;
+  const reason = task.channel === 'long' ? `${'-'.repeat(1_990)}${said}` : said;
+  return JSON.stringify({ criteria: [{ id: 'fair', reason, points: 2, [forms[0] ?? '']: said }] });
+}
+
+describe('no form of a secret is kept, exported or printed, either', () => {
+  test('of what a judge gives as its reason, says instead of a grade, or refuses with, nor told to a webhook', async () => {
+    await using model = await startModelServer(judgement);
+    await using hook = await startReceiver(() => ({ status: 204 }));
+    const all = FORMS.map(({ write }) => encodeURIComponent(write(SECRETS['WORD'] ?? ''))).join();
+    await using broken = await startReceiver(() => ({ status: 500, headers: { 'x-said': all, server: all } }));
+    const one = { provider: 'openai_compatible', base_url: model.url, model: 'judge-1', api_key: `\${secret:PIN}` };
+    const config = { judges: [one], criteria: [{ id: 'fair', description: 'It is fair.' }], threshold: 0.4 };
+    const run = await tried('judge', {
+      agent: MODULE,
+      channels: ['reason', 'long', 'unreadable', 'refused'],
+      evaluators: [evaluator('judge@1', { config }), evaluator('module:grade.ts#says', { config: HEADERS })],
+      webhooks: [hook, broken].map(({ url }) => ({ url, secret: `\${secret:PHRASE}` })),
+    });
+    const listed = await proctor(run.folder, ['webhooks', 'list'], SECRETS);
+    const tested = await proctor(run.folder, ['webhooks', 'test', 'profile.json'], SECRETS);
+    const told = [...hook.received, ...broken.received].map(
+      ({ headers, body }) => `${JSON.stringify(headers)} ${body}`,
+    );
+    expect([hook.received.length, broken.received.length]).toEqual([2, 2]);
+    const said = [run.said, listed.stdout, listed.stderr, tested.stdout, tested.stderr, ...told].join('\n');
+    await expectNowhere({ ...run, said });
+    expect(run.verified.ok).toBe(true);
+    expect(model.asked.length).toBeGreaterThan(0);
+    expect(run.jsonl).toContain('fair: [secret ');
+    expect(run.jsonl).not.toMatch(/-(pässwö|202611|Correct)/);
   });
 });
 

@@ -97,19 +97,30 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 const WRITTEN = (at: string) => `import { envelopeOf, spoken } from ${JSON.stringify(at)};\n`;
 
+const FILES = `import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+`;
+
 /** Modules and programs of a project whose agent, evaluators and tools tell secrets in every place that they may write to. */
 export async function writeLeakers(folder: string): Promise<void> {
   const here = WRITTEN(import.meta.filename);
   await mkdir(folder, { recursive: true });
   const files: Record<string, string> = {
-    'agent.ts': `${here}export default ({ case: { input } }) => {
+    'agent.ts': `${here}${FILES}export default ({ case: { input } }) => {
   const forms = spoken(input);
   console.error(forms.join('\\n'));
   if (input.channel === 'thrown') throw Object.assign(new Error('-'.repeat(900) + forms.join(' | ')), { name: forms[0] });
+  if (input.channel === 'missing') readFileSync('/nowhere/' + forms.join(' | '));
+  if (input.channel === 'files') {
+    const names = forms.map((form) => path.join('/tmp', form, form + '.txt'));
+    return { structured: { files: names, urls: names.map((name) => pathToFileURL(name).href) }, trace: names.map(path.parse) };
+  }
   return envelopeOf(input.channel, forms, input.name);
 };
 `,
-    'grade.ts': `${here}
+    'grade.ts': `${here}${FILES}
+export const missing = ({ case: { input } }) => readFileSync('/nowhere/' + spoken(input).join(' | '));
 export const says = ({ case: { input } }) => ({ status: 'passed', reason: spoken(input).join(' | '), evidence: { [spoken(input)[0]]: spoken(input), n: ${SECRETS['PIN']} } });
 export const throws = ({ case: { input } }) => { throw new Error(spoken(input).join(' | ')); };
 export const came = ({ case: { input }, envelope }) => {

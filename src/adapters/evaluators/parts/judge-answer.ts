@@ -38,7 +38,7 @@ export function parseGrades(text: string, criteria: readonly Criterion[]): Grade
   const given = parsed.data.criteria;
   return criteria.map(({ id }) => {
     const found = given.filter((grade) => grade.id === id);
-    if (found.length === 1 && found[0]) return { ...found[0], reason: found[0].reason.slice(0, MOST_REASON) };
+    if (found.length === 1 && found[0]) return { ...found[0], reason: cut(found[0].reason, MOST_REASON) };
     throw new Error(
       `the judge graded criterion \`${id}\` ${found.length === 0 ? 'not at all' : `${found.length} times`}: ${excerpt(text)}`,
     );
@@ -46,5 +46,10 @@ export function parseGrades(text: string, criteria: readonly Criterion[]): Grade
 }
 
 function excerpt(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+  return JSON.stringify(cut(text, 200));
+}
+
+/** The beginning of a text; the ellipsis also tells that a piece of a secret may stand in front of it. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
