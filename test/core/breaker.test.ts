@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { statusFault } from '../../src/adapters/transport/http-faults.ts';
-import { cureOf, lengthened, patienceOf, type Streak, trips } from '../../src/core/breaker.ts';
+import { CAUTION, cureOf, holdsBack, lengthened, patienceOf, type Streak, trips } from '../../src/core/breaker.ts';
 
 describe('a breaker', () => {
   const start: Streak = { class: null, failures: 0 };
@@ -27,13 +27,37 @@ describe('a breaker', () => {
       true,
     ]);
     expect(trips({ class: 'dns', failures: 4 }, report, 3, 100)).toBe(false);
+    expect(trips({ class: 'dns', failures: 5 }, report, 3, 100)).toBe(true);
+    expect(CAUTION).toBe(5);
     expect([patienceOf('infrastructure', 0), patienceOf('infrastructure', 1)]).toEqual([1, 2]);
   });
 
-  test('names a cure for every reason', () => {
-    expect(cureOf('agent', 'http_401')).toContain('secret');
-    expect(cureOf('agent', 'something else')).toContain('agent');
-    expect(cureOf('evaluators', 'judge@1')).toContain('evaluator');
+  test('holds an attempt back until its execution has failed three times, and whenever the run was stopped', () => {
+    expect([1, 2, 3, 4].map((rounds) => holdsBack(false, rounds))).toEqual([true, true, false, false]);
+    expect([1, 3].map((rounds) => holdsBack(true, rounds))).toEqual([true, true]);
+  });
+
+  test.each([
+    ['http_401', /secret or token/],
+    ['http_402', /may spend/],
+    ['http_403', /token .* may do/],
+    ['http_404', /path .* name of the model/],
+    ['http_405', /method/],
+    ['http_407', /proxy/],
+    ['http_410', /path of/],
+    ['connection_refused', /start the agent/],
+    ['connect_timeout', /can be reached/],
+    ['unreachable', /can be reached/],
+    ['dns', /host/],
+    ['tls', /certificate/],
+    ['spawn_failed', /cwd/],
+    ['exit_126', /executed/],
+    ['exit_127', /installed/],
+    ['something else', /is there and takes calls/],
+    [null, /is there and takes calls/],
+  ])('names the cure of %s', (reason, cure) => {
+    expect(cureOf('agent', reason)).toMatch(cure);
+    expect(cureOf('evaluators', reason)).toMatch(/^check the evaluator/);
   });
 });
 

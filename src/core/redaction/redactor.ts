@@ -89,7 +89,7 @@ export class Redactor implements Redaction {
     return changed ? Object.fromEntries(clean) : record;
   }
 
-  /** Every place replaced once; places that overlap or touch count as one, with the marker of the longest. */
+  /** Every place replaced once; places that overlap count as one, with the marker of the longest. */
   #replaced(text: string, found: readonly Found[]): string {
     const parts: string[] = [];
     let read = 0;

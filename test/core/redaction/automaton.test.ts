@@ -32,8 +32,14 @@ describe('an automaton', () => {
     expect(searched([`${kelvin}x`], 'kxKX')).toHaveLength(2);
   });
 
+  test('takes a letter for no other whose case is more than one letter', () => {
+    expect(searched(['aß'], 'aS as aß')).toEqual([{ start: 6, end: 8, owner: 0 }]);
+    expect(searched(['\u017fx'], 'sx SX')).toHaveLength(2);
+  });
+
   test('tells the first owner of a needle that two have', () => {
     expect(searched(['same', 'SAME'], 'same')).toEqual([{ start: 0, end: 4, owner: 0 }]);
+    expect(searched(['other', 'same', 'SAME'], 'same')).toEqual([{ start: 0, end: 4, owner: 1 }]);
   });
 
   test('takes letters beyond its last for others', () => {
@@ -55,6 +61,11 @@ describe('an automaton', () => {
       { start: 0, end: 3, owner: 7 },
       { start: 4, end: 7, owner: 7 },
     ]);
+    automaton.searchBytes(Buffer.from('key'), 2, (one) => found.push(one));
+    automaton.searchBytes(Buffer.from('zey\u00ffey'), 7, (one) => found.push(one));
+    expect(found).toHaveLength(2);
+    new Automaton([{ text: 'k', owner: 7 }]).searchBytes(Buffer.from('ok'), 2, (one) => found.push(one));
+    expect(found.slice(2)).toEqual([{ start: 1, end: 2, owner: 7 }]);
   });
 
   test('finds what looking at every place finds', () => {

@@ -61,8 +61,13 @@ test('numbers that are a secret, or hold one, become its marker', () => {
 });
 
 test('members that were the same secret stay apart', () => {
-  const members = { 'PÄSSWÖRT-1234': 2, 'pässwört-1234': 1, other: 3 };
-  expect(redactor.json(members)).toEqual({ '[secret WORD]': 2, '[secret WORD] (2)': 1, other: 3 });
+  const members = { 'PÄSSWÖRT-1234': 2, 'pässwört-1234': 1, other: 3, 'Pässwört-1234': 4 };
+  expect(redactor.json(members)).toEqual({
+    '[secret WORD]': 2,
+    '[secret WORD] (2)': 1,
+    other: 3,
+    '[secret WORD] (3)': 4,
+  });
 });
 
 test('secrets that overlap are replaced together, by the name of the longer', () => {
@@ -71,6 +76,22 @@ test('secrets that overlap are replaced together, by the name of the longer', ()
   expect(two.text('alpha-beta beta-gamma-delta')).toBe('[secret FIRST] [secret SECOND]');
   const inner = redactorOf({ INNER: 'middle-one', OUTER: 'the middle-one and more' });
   expect(inner.text('the middle-one and more, middle-one')).toBe('[secret OUTER], [secret INNER]');
+});
+
+test('secrets side by side are told one by one', () => {
+  const two = redactorOf({ FIRST: 'alpha-beta', SECOND: 'gamma-delta' });
+  expect(two.text('alpha-betagamma-delta')).toBe('[secret FIRST][secret SECOND]');
+});
+
+test('of a chain of three, the longest gives the name, wherever it stands', () => {
+  const chain = redactorOf({ A: 'abcdefghij', B: 'ijklmnopqrs', C: 'rstuvwxyz012' });
+  expect(chain.text('far behind: abcdefghijklmnopqrstuvwxyz012')).toBe('far behind: [secret C]');
+});
+
+test('a secret that is another one encoded has its own name', () => {
+  const inner = 'first-secret';
+  const both = redactorOf({ INNER: inner, OUTER: Buffer.from(inner).toString('base64') });
+  expect(both.text(`${Buffer.from(inner).toString('base64')} ${inner}`)).toBe('[secret OUTER] [secret INNER]');
 });
 
 test('a marker that would tell a secret is another one', () => {
@@ -127,7 +148,8 @@ test('a text whose markers make matches again and again is replaced as a whole',
   const chain = redactorOf({ A: 'first-secret', B: 'a[secret' });
   expect(chain.text('aa first-secret')).toBe('aa [secret A]');
   expect(chain.text('aafirst-secret')).toBe('[secret B] B] A]');
-  expect(chain.text(`${'a'.repeat(9)}first-secret`)).toBe('[secret]');
+  expect(chain.text(`${'a'.repeat(4)}first-secret`)).toBe('[secret]');
+  expect(chain.text('aaafirst-secret')).toBe('[secret B] B] B] A]');
 });
 
 test('encodings are looked through up to five layers', () => {

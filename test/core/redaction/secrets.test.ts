@@ -4,6 +4,7 @@ import { Secrets } from '../../../src/core/redaction/secrets.ts';
 
 const VALUES: Readonly<Record<string, string>> = {
   TOKEN: 'tok-1234567',
+  SAME_TOKEN: 'tok-1234567',
   OTHER: 'another-value',
   SHORT: 'a1b2c',
   FLAT: 'ababababab',
@@ -29,6 +30,14 @@ describe('secrets', () => {
     expect(own.resolve(`Bearer ${secret('TOKEN')} ${secret('OTHER')}`)).toBe('Bearer tok-1234567 another-value');
     expect(own.json(value)).toEqual({ a: '[secret TOKEN]' });
     expect(own.text('TOK-1234567, another-value')).toBe('[secret TOKEN], [secret OTHER]');
+  });
+
+  test('that have the same value have the name of the first, in texts and in values', () => {
+    const own = secrets();
+    own.resolve(secret('TOKEN'));
+    own.resolve(secret('SAME_TOKEN'));
+    expect(own.text('tok-1234567')).toBe('[secret TOKEN]');
+    expect(own.json(['tok-1234567'])).toEqual(['[secret TOKEN]']);
   });
 
   test('that a document refers to are learned as far as they are set', () => {
