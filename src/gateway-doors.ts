@@ -4,6 +4,7 @@ import type { ToolCall } from './contract/agent.ts';
 import type { DoorRequest, GatedCalls, OpenDoor, ToolDoors } from './contract/gateway-profile.ts';
 import type { ToolRunRow } from './contract/store.ts';
 import type { ToolOutput } from './contract/tool.ts';
+import { deniedByPolicy } from './core/denials.ts';
 import { compilePolicy } from './core/policy/compile.ts';
 import { simulatedOperator } from './core/simulated-operator.ts';
 import type { Gateway } from './gateway/gateway.ts';
@@ -124,7 +125,8 @@ async function gatedCalls(gateway: Gateway, rows: readonly ToolRunRow[]): Promis
     status,
     output_digest,
   }));
-  return { calls, trace };
+  const denied = rows.filter(deniedByPolicy).map(({ source, name }) => `${source}.${name}`);
+  return { calls, trace, denied: [...new Set(denied)] };
 }
 
 /** What the agent got: data where the tool gave data, the text otherwise; for a call that was not carried out, why not. */

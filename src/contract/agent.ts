@@ -83,7 +83,7 @@ export interface AgentRequest {
 /** A call of the agent that gave no envelope: whose fault, a stable code, what happened, and what to keep as evidence. */
 export interface AgentFailure {
   readonly type: 'failure';
-  readonly fault: 'infrastructure' | 'configuration' | 'agent';
+  readonly fault: 'infrastructure' | 'configuration' | 'agent' | 'policy';
   /** snake_case, stable: `connection_refused`, `http_status`, `invalid_body`, `oversize_body`, `timeout`, … */
   readonly code: string;
   readonly message: string;

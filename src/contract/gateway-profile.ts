@@ -84,6 +84,8 @@ export interface GatedCalls {
     readonly status: string;
     readonly output_digest: string | null;
   }[];
+  /** Tools that declared policy denied, in the order of the calls. */
+  readonly denied: readonly string[];
 }
 
 /** Opens doors to the gateway for attempts: the engine knows the gateway by this port only. */

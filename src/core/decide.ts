@@ -6,7 +6,7 @@ import { type BackoffPolicy, backoffMs } from './backoff.ts';
 
 /** A failed attempt: whose fault, whether time ran out, and what the other side asked to wait. */
 export interface Failure {
-  readonly fault: Extract<Fault, 'infrastructure' | 'configuration' | 'agent' | 'grader'>;
+  readonly fault: Extract<Fault, 'infrastructure' | 'configuration' | 'agent' | 'grader' | 'policy'>;
   readonly timed_out: boolean;
   /** The agent had answered: its answer is kept for whoever tries again. */
   readonly answered?: boolean;
@@ -58,7 +58,7 @@ export function retryRules({
 
 /**
  * What follows a failed attempt: infrastructure and grader faults have budgets of their own, the agent's are retried only on request, and a wrong
- * configuration never. All failures together are bounded by the attempts of an execution; leases that were lost or given back are not among them.
+ * configuration or a denial by policy never. All failures together are bounded by the attempts of an execution; leases that were lost or given back are not among them.
  */
 export function decide(failure: Failure, before: FailureCounts, rules: RetryRules, backoffKey: string): Decision {
   const { fault, retry_after_ms } = failure;
@@ -69,7 +69,7 @@ export function decide(failure: Failure, before: FailureCounts, rules: RetryRule
         ? 'timed_out'
         : 'failed_agent_call';
   const end: Decision = { type: 'end', attempt_status, status: failure.timed_out ? 'timed_out' : 'failed' };
-  if (fault === 'configuration') return end;
+  if (fault === 'configuration' || fault === 'policy') return end;
   const failures = before[fault] + 1;
   const charged = before.agent + before.infrastructure + before.grader + 1;
   if (failures > rules[fault] || charged >= rules.attempts) return end;

@@ -43,12 +43,14 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
     answer = await invoke(work, door);
   } finally {
     gated = (await door?.close()) ?? null;
+    if (gated !== null) work.taken.denied = gated.denied;
   }
   if (answer.type === 'failure') {
     // What earlier turns took is spent; a first call that never reached the agent took nothing.
     if (tookNothing(answer) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
     return answer;
   }
+  delete work.taken.denied;
   const latency_ms = Math.round(deps.clock.monotonic() - started);
   const told = work.context.profile.agent.kind === 'replay' ? answer.envelope : asReported(answer.envelope);
   const envelope = gated === null ? told : withGatedCalls(told, gated);

@@ -20,6 +20,8 @@ export interface AttemptDeps {
 /** What an attempt has taken so far, for whoever ends it from outside; nothing before the agent is asked. */
 export interface AttemptTaken {
   spend?: AttemptSpend;
+  /** Tools that policy denied the agent while it has not answered. */
+  denied?: readonly string[];
 }
 
 /** One attempt at work. */

@@ -4,6 +4,7 @@ import type { AttemptSpend, CallReport, Claim, Completion, EvidenceRow, Fence, R
 import type { Aggregate } from '../core/aggregate.ts';
 import { overLimit, untoldBudget } from '../core/budget.ts';
 import { type Decision, decide, type Failure } from '../core/decide.ts';
+import { afterDenials, countsAsFailed } from '../core/denials.ts';
 import { CANCELLED_CONTENT, envelopeContent, executionContent } from '../core/evidence.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { executionId } from '../lib/id.ts';
@@ -167,7 +168,8 @@ export class LeaseLost extends Error {
   }
 }
 
-function failed(work: AttemptWork, failure: AgentFailure): Ending {
+function failed(work: AttemptWork, told: AgentFailure): Ending {
+  const failure = afterDenials(told, work.taken.denied ?? []);
   const calls = agentReport(work, failure);
   return failedBy(work, failure, decideOn(work, failure), { calls, spend: work.taken.spend });
 }
@@ -186,8 +188,9 @@ function failedBy(
   more: Pick<Ended, 'spend' | 'calls'> = {},
 ): Ending {
   const { fault, code } = failure;
-  const aggregated =
-    fault === 'agent' ? work.context.method.failedAggregate(work.context.group(work.item.group)) : null;
+  const aggregated = countsAsFailed(fault)
+    ? work.context.method.failedAggregate(work.context.group(work.item.group))
+    : null;
   const evidence = [work.evidence.failure(failure)];
   return ending(work.claim, decision, { fault, reason: code, evidence, aggregated, ...more });
 }

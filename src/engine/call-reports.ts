@@ -10,7 +10,8 @@ export function agentReport(work: AttemptWork, failure: AgentFailure): CallRepor
   const { fault, suspect = false, throttled = false } = failure;
   if (throttled) return [];
   const common = { side: 'agent', class: failure.class ?? failure.code, reason: failure.message } as const;
-  if (fault === 'agent' && !suspect) return [report(work, { ...common, outcome: 'worked', fault: 'configuration' })];
+  if (fault === 'policy' || (fault === 'agent' && !suspect))
+    return [report(work, { ...common, outcome: 'worked', fault: 'configuration' })];
   const how = fault === 'infrastructure' ? 'infrastructure' : 'configuration';
   return [report(work, { ...common, outcome: 'failed', fault: how })];
 }

@@ -37,6 +37,7 @@ for (const [name, args] of input.calls ?? []) {
 if (input.other_token) said.push((await rpc('tools/list', {}, input.other_token)).status);
 if (input.api) said.push((await fetch(new URL('/api/tool_runs', url), { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer ' + token }, body: JSON.stringify({ tool: 'box.read', arguments: { text: 'a' } }) })).status);
 if (input.key) said.push((await rpc('tools/call', { name: 'box__read', arguments: { text: 'k' }, key: input.key })).result.isError ? 'no' : 'yes');
+if (input.crash) process.exit(3);
 if (input.keep) (await import('node:fs')).writeFileSync('kept', url + ' ' + token);
 console.log(JSON.stringify({ text: said.join(', '), tool_calls: input.claims ?? [], metadata: { echoed: input.echo ? token : '' } }));
 `;
@@ -248,6 +249,36 @@ describe('a run whose agent has gated tools', () => {
     expect([code, documents[0]?.detail]).toEqual([2, expect.stringContaining('bax.*')]);
     expect((await project.json(['runs'])).documents).toEqual([]);
   });
+});
+
+test('an agent that fails after policy denied it a tool ends by policy; one that answers despite it is graded', async () => {
+  const read = ['box__read', { text: 'a' }];
+  const write = ['box__write', { text: 'a' }];
+  await using project = await gatedProject('{ operator: { default: deny } }', [
+    { id: 'answers', input: { calls: [write] }, expected: 'no: policy' },
+    { id: 'denied', input: { calls: [read, write], crash: true }, expected: '' },
+    { id: 'allowed', input: { calls: [read], crash: true }, expected: '' },
+  ]);
+  await project.write(
+    'policy.yaml',
+    'version: 1\nrules:\n  - { id: reading, when: { risk: read_only }, effect: allow }\n  - { id: never, when: { risk: write }, effect: deny }\n',
+  );
+  const profile = await readFile(path.join(project.path, 'profile.yaml'), 'utf8');
+  await project.write('profile.yaml', `${profile}retry: { agent_errors: true, backoff: { base_ms: 1, cap_ms: 1 } }\n`);
+  const { code, documents } = await project.json<RunDocument>(['run', 'profile.yaml', '--quiet']);
+  expect([code, documents[0]]).toMatchObject([1, { faults: { policy: 1, agent: 1 }, graded: 3, passed: 1 }]);
+  const shown = await project.json<ExecutionDocument>(['show', 'last', '--executions']);
+  const attempts = shown.documents.map((one) => [one.case_id, one.fault, one.reason, one.attempts.length]);
+  expect(new Set(attempts.map(String))).toEqual(
+    new Set(['answers,,,1', 'denied,policy,policy_denied: box.write,1', 'allowed,agent,exit_code,2']),
+  );
+  expect(shown.documents.find(({ case_id }) => case_id === 'denied')).toMatchObject({
+    aggregate: { score: 0, passed: false },
+  });
+  expect((await proctor(project.path, ['show', 'last', '--case', 'denied'])).stdout).toContain(
+    'policy denied `box.write`',
+  );
+  expect((await proctor(project.path, ['verify', 'last'])).code).toBe(0);
 });
 
 test('verify names every change of a recorded call, in the store and in a bundle', async () => {

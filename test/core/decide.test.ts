@@ -50,7 +50,8 @@ describe('each fault has a budget of its own', () => {
     });
   });
 
-  test('a wrong configuration is never tried again', () => {
+  test('a wrong configuration and a denial by policy are never tried again', () => {
+    expect(following(failure('policy'), {}, generous)).toMatchObject({ type: 'end', status: 'failed' });
     expect(following(failure('configuration'), {}, generous).type).toBe('end');
     expect(following(failure('configuration'))).toEqual({
       type: 'end',

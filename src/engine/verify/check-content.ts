@@ -1,6 +1,7 @@
 import type { CaseGroup, Profile } from '../../contract/profile.ts';
 import type { AttemptRow, ExecutionRow } from '../../contract/store.ts';
 import type { Aggregate } from '../../core/aggregate.ts';
+import { countsAsFailed } from '../../core/denials.ts';
 import { envelopeContent, executionContent } from '../../core/evidence.ts';
 import type { Method } from '../../core/method.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
@@ -38,7 +39,7 @@ export function checkFailure(
 function checkUnanswered({ row, group, method, bodies }: Content, name: string, differences: Differences): void {
   if (bodies.envelope?.redacted !== undefined) differences.cannotRecompute(['secrets']);
   const { status, fault } = row;
-  const score = fault === 'agent' ? method.failedAggregate(group) : null;
+  const score = countsAsFailed(fault) ? method.failedAggregate(group) : null;
   checkScore(row, score, name, differences);
   const content = executionContent({ status, fault, envelope: null, evaluator_results: [], aggregate: score });
   differences.same('result', name, 'content', content, row.content);
