@@ -60,8 +60,8 @@ class RowsOfRun {
       (late) => this.#insert('late_evidence', { run_no: RUN_NO, ...late }),
       (late) => late.late_seq,
     );
-    for (const { run_id: _run, ...row } of await store.outbox(run.run_id))
-      this.#insert('outbox', { run_no: RUN_NO, ...row });
+    for (const [index, { run_id: _run, ...row }] of (await store.outbox(run.run_id)).entries())
+      this.#insert('outbox', { run_no: RUN_NO, ...row, outbox_no: index + 1 });
     await this.#gateway();
     for (const row of await store.corrections(run.run_id)) this.#insert('correction', { run_no: RUN_NO, ...row });
     // What counters say is not proven by anything, so they stay where they were counted.
