@@ -54,6 +54,7 @@ each; a transition that the machines do not have; and a clock that is no instant
 
 What no command can find is a rewrite in which every hash, event and journal entry was made anew. Only a root noted elsewhere finds it:
 \`verify RUN --expect ROOT\`. What was deleted together with the last entries of the journal is missed by its id alone. Of what is in hand, a row less is a row not yet written.
+A counter of 0 says what no row says. Whether a webhook that failed is tried again or given up is scheduling; \`doctor --verify\` names a state that there is not.
 Stores of older versions are taken into the journal as they are when they are first opened, and their runs have no events that tell what attempts took.
 `;
 

@@ -154,6 +154,10 @@ is not (select json_group_array(url) from (select w.value ->> '$.url' as url fro
 union all select 'outbox ' || outbox_no from delivery d where not exists (select 1 from outbox o where o.outbox_no = d.outbox_no)`,
   ],
   [
+    'a delivery is pending, published, failed or dead',
+    "select 'outbox ' || outbox_no || ' to ' || endpoint as example from delivery where status not in ('pending', 'published', 'failed', 'dead')",
+  ],
+  [
     'a published delivery was answered by 2xx, and no other was',
     "select 'outbox ' || outbox_no || ' to ' || endpoint as example from delivery where (status = 'published') <> coalesce(last_status between 200 and 299, 0)",
   ],
