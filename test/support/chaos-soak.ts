@@ -16,6 +16,10 @@ export interface SoakOptions {
   readonly workers?: number;
   /** How many of them every kill leaves at work; default 3; 0 for none, whatever ends in between (see `Disturbance`). */
   readonly least_working?: number;
+  /** Executions that end between two kills, where some are left at work; default 5. More of them, and fewer leases are lost by one. */
+  readonly least_ended?: number;
+  /** Default 1,000; on a busy machine a worker that nobody stopped may not renew a short one in time. */
+  readonly lease_ms?: number;
   /** Ends the soak early, with nothing left behind. */
   readonly signal?: AbortSignal;
   /** Told of every run when it has been held against the reference. */
@@ -133,8 +137,8 @@ async function disturbed(examFolder: string, storeFolder: string, one: OneRun): 
     {
       workers: options.workers ?? WORKERS,
       least_working: options.least_working ?? LEAST_WORKING,
-      least_ended: options.least_working === 0 ? 0 : LEAST_ENDED,
-      lease_ms: LEASE_MS,
+      least_ended: options.least_working === 0 ? 0 : (options.least_ended ?? LEAST_ENDED),
+      lease_ms: options.lease_ms ?? LEASE_MS,
       kill_every_ms: KILL_EVERY_MS,
       limit_ms: RUN_LIMIT_MS,
       signal: options.signal ?? new AbortController().signal,

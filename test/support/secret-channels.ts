@@ -14,9 +14,12 @@ export const SECRETS: Readonly<Record<string, string>> = {
 const AT_ONCE = 6; // forms in one answer: what is cut at 2 KiB still shows the last of them
 
 /** Cases that ask each channel for every form of every secret, some at once; the data itself holds none. */
-export function channelCases(channels: readonly string[]): { id: string; input: unknown; expected: string }[] {
+export function channelCases(
+  channels: readonly string[],
+  secrets = SECRETS,
+): { id: string; input: unknown; expected: string }[] {
   return channels.flatMap((channel) =>
-    Object.keys(SECRETS).flatMap((name) =>
+    Object.keys(secrets).flatMap((name) =>
       Array.from({ length: Math.ceil(FORMS.length / AT_ONCE) }, (_, part) => ({
         id: `${channel}-${name}-${part}`,
         input: { channel, name, from: part * AT_ONCE },
@@ -27,8 +30,11 @@ export function channelCases(channels: readonly string[]): { id: string; input: 
 }
 
 /** Some forms of a secret, as a case asks for them. */
-export function spoken({ name, from }: { readonly name: string; readonly from: number }): string[] {
-  const value = SECRETS[name] ?? '';
+export function spoken(
+  { name, from }: { readonly name: string; readonly from: number },
+  secrets: typeof SECRETS = SECRETS,
+): string[] {
+  const value = secrets[name] ?? '';
   return FORMS.slice(from, from + AT_ONCE).map(({ write }) => write(value));
 }
 
@@ -55,8 +61,8 @@ export function envelopeOf(channel: string, forms: readonly string[], name: stri
 }
 
 /** An agent behind HTTP that says what it is asked to, through the channel it is asked to. */
-export async function leakyServer(): Promise<{ readonly url: string } & AsyncDisposable> {
-  const server = createServer((request, response) => void answer(request, response));
+export async function leakyServer(secrets = SECRETS): Promise<{ readonly url: string } & AsyncDisposable> {
+  const server = createServer((request, response) => void answer(request, response, secrets));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
@@ -69,14 +75,14 @@ export async function leakyServer(): Promise<{ readonly url: string } & AsyncDis
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, secrets: typeof SECRETS): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const asked = JSON.parse(Buffer.concat(chunks).toString()) as {
     case: { input: { channel: string; name: string; from: number } };
   };
   const { channel, name, from } = asked.case.input;
-  const forms = spoken({ name, from });
+  const forms = spoken({ name, from }, secrets);
   const said = forms.join(' | ');
   const padding = '-'.repeat(2_048 - Math.floor(said.length / 2)); // the excerpt of an error ends within the secrets
   if (channel === 'header')
