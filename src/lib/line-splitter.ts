@@ -15,13 +15,16 @@ export interface Line {
  */
 export class LineSplitter {
   private readonly limit: number;
+  private readonly skipEmpty: boolean;
   private held: Buffer[] = [];
   private heldSize = 0;
   private number = 1;
   private offset = 0;
 
-  constructor(limit: number) {
+  /** `skip_empty`: lines without a byte are counted and not handed on; a file may hold a hundred million of them. */
+  constructor(limit: number, { skip_empty = false }: { readonly skip_empty?: boolean } = {}) {
     this.limit = limit;
+    this.skipEmpty = skip_empty;
   }
 
   /** The number of the line that the next byte belongs to. */
@@ -32,11 +35,11 @@ export class LineSplitter {
   /** The lines that end in this chunk. */
   push(chunk: Buffer): Line[] {
     const lines: Line[] = [];
-    let from = 0;
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+    let from = this.afterEmpty(chunk, 0);
+    for (let at = chunk.indexOf(10, from); at !== -1; at = chunk.indexOf(10, from)) {
       this.hold(chunk.subarray(from, at));
       lines.push(this.take());
-      from = at + 1;
+      from = this.afterEmpty(chunk, at + 1);
     }
     this.hold(chunk.subarray(from));
     return lines;
@@ -45,6 +48,16 @@ export class LineSplitter {
   /** The last line when the file does not end in `\n`. */
   end(): Line | null {
     return this.heldSize === 0 ? null : this.take();
+  }
+
+  /** Where the next line that is handed on begins. */
+  private afterEmpty(chunk: Buffer, from: number): number {
+    if (!this.skipEmpty || this.heldSize > 0) return from;
+    let at = from;
+    while (chunk[at] === 10) at += 1;
+    this.number += at - from;
+    this.offset += at - from;
+    return at;
   }
 
   private hold(bytes: Buffer): void {

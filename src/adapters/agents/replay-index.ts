@@ -82,7 +82,7 @@ function keyOfLine(text: string, keyOf: (row: unknown) => ReplayKey): ReplayKey 
 }
 
 async function* lines(file: FileHandle): AsyncGenerator<Line> {
-  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  const splitter = new LineSplitter(MAX_LINE_BYTES, { skip_empty: true });
   const stream = file.createReadStream({ autoClose: false, start: 0, highWaterMark: 1024 * 1024 });
   for await (const chunk of stream as AsyncIterable<Buffer>) yield* splitter.push(chunk);
   const last = splitter.end();

@@ -16,7 +16,7 @@ export const jsonlFormat: DatasetFormat = {
 };
 
 async function* rows(options: DatasetOptions, cases: CaseReader): AsyncGenerator<readonly DatasetItem[]> {
-  const splitter = new LineSplitter(MAX_ROW_BYTES);
+  const splitter = new LineSplitter(MAX_ROW_BYTES, { skip_empty: true });
   for await (const chunk of fileChunks(options)) {
     if (chunk.type === 'problem') return yield [problemItem({ ...chunk.problem, line: splitter.lineNumber })];
     yield splitter.push(chunk.bytes).flatMap((line) => lineItems(options, cases, line));
