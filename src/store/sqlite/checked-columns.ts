@@ -71,8 +71,8 @@ created_at started_at finished_at cancel_requested_at reason verdict content_dig
   budget: { verify: columns('run_no kind cap reserve highest answers'), rows: 'verify' },
   execution: { verify: columns('run_no ordinal case_id repeat case_content cluster'), rows: 'verify' },
   queue: {
-    verify: columns('run_no ordinal status attempt'),
-    doctor: columns('lease_id session_no'),
+    verify: columns('run_no status attempt'),
+    doctor: columns('ordinal lease_id session_no'),
     nothing: {
       order_key: 'which execution is claimed next',
       available_at: 'when a retry is due',
