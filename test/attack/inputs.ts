@@ -30,21 +30,27 @@ export async function attackInputs({ seed, say }: AttackOptions): Promise<Tally>
   say(`${inputs.length} inputs; a plain command takes ${pace.toFixed(1)} × its CPU time on this machine now`);
   const json = randomFor(seed, 'json');
   const figures = { slowest: worst(), hardest: worst(), largest: worst() };
-  let done = 0;
+  const late: [number, Input, boolean][] = [];
+  const book = (input: Input, came: ProcessMeasure | string, asJson: boolean) => {
+    tally.tried(input.kind, input.name, typeof came === 'string' ? came : faultOf(came, input, asJson));
+    if (typeof came !== 'string') note(figures, input, came);
+  };
   const queue = inputs.entries();
   const work = async () => {
     for (const [index, input] of queue) {
       const asJson = json.below(2) === 0;
-      const folder = path.join(root, String(index));
-      const came = await tried(root, folder, input, { asJson, most_ms: MOST_MS * Math.max(1, pace) });
-      tally.tried(input.kind, input.name, typeof came === 'string' ? came : faultOf(came, input, asJson));
-      if (typeof came !== 'string') note(figures, input, came);
-      rmSync(folder, { recursive: true });
-      done += 1;
-      if (done % 50 === 0) say(`${done} of ${inputs.length}`);
+      const came = await tried(root, `${index}`, input, { asJson, most_ms: MOST_MS * pace });
+      if (typeof came === 'string') late.push([index, input, asJson]);
+      else book(input, came, asJson);
+      if (index % 50 === 49) say(`${index + 1} of ${inputs.length}`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  for (const [index, input, asJson] of late) {
+    const own = await paceOf(root);
+    say(`alone, at a pace of ${own.toFixed(1)}: ${input.kind}: ${input.name}`);
+    book(input, await tried(root, `${index}`, input, { asJson, most_ms: MOST_MS * own }), asJson);
+  }
   tally.atLeast(LEAST, 'malformed inputs');
   tally.notes.push(
     `longest ${Math.round(figures.slowest.value)} ms on the clock, at a pace of ${pace.toFixed(1)} (${figures.slowest.name})`,
@@ -86,18 +92,19 @@ async function paceOf(root: string): Promise<number> {
     const { wall_ms, cpu_ms } = await measured(root, ['--help'], {}, 600_000);
     paces.push(wall_ms / Math.max(100, cpu_ms));
   }
-  return Math.max(...paces);
+  return Math.max(1, ...paces);
 }
 
 async function tried(
   root: string,
-  folder: string,
+  name: string,
   { files, argv, environment = {} }: Input,
   { asJson, most_ms }: { readonly asJson: boolean; readonly most_ms: number },
 ): Promise<ProcessMeasure | string> {
+  const folder = path.join(root, name);
   mkdirSync(folder);
-  for (const [name, content] of Object.entries(files)) {
-    const file = path.join(folder, name);
+  for (const [file_name, content] of Object.entries(files)) {
+    const file = path.join(folder, file_name);
     const what = typeof content === 'function' ? content() : content;
     if (typeof what === 'string' || Buffer.isBuffer(what)) writeFileSync(file, what);
     else if ('link' in what) symlinkSync(path.join(root, what.link), file);
@@ -112,6 +119,8 @@ async function tried(
   } catch (error) {
     if (!(error instanceof Error && error.name === 'TimeoutError')) throw error;
     return `it goes on after ${Math.round(most_ms)} ms`;
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }
 
