@@ -51,6 +51,7 @@ const CLOCKS = new Set([
   'test/store/postgres/spike-chaos.ts',
   'test/mutation/run.ts', // what a mutant may take, against what its tests take
   'test/mutation/worker.ts',
+  'test/attack/run.ts', // a seed, and how long each part took
   'test/chaos/soak.ts', // a seed
   'test/chaos/approval-kill.ts', // a seed
 ]);

@@ -62,7 +62,7 @@ export async function attackInputs({ seed, say }: AttackOptions): Promise<Tally>
 }
 
 function prepare(root: string): void {
-  spawnSync('mkfifo', [path.join(root, 'pipe')]);
+  spawnSync('sh', ['-c', 'mkfifo "$1"', 'sh', path.join(root, 'pipe')]);
   symlinkSync('/dev/zero', path.join(root, 'device'));
   mkdirSync(path.join(root, 'folder'));
   symlinkSync(path.join(root, 'nowhere'), path.join(root, 'dangling'));
