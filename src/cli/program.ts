@@ -262,7 +262,8 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
       .option('--name <name>', 'the worker’s name')
       .option('--lease-ms <ms>', 'lease time', positive, 30_000)
       .option('--drain-ms <ms>', 'time for attempts in flight when stopping', whole, 30_000)
-      .option('--base-dir <folder>', 'where the profile’s code is on this machine'),
+      .option('--base-dir <folder>', 'where the profile’s code is on this machine')
+      .option('--quiet', 'no line about a run that was stopped; the exit code tells'),
     async () => (await import('./commands/worker.ts')).worker,
   );
   on(

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts';
 import { ProctorError } from '../contract/problem.ts';
-import type { RunRow } from '../contract/store.ts';
+import type { RunRow, TrippedBreaker } from '../contract/store.ts';
 import { describeRun } from '../engine/describe.ts';
 import { pausedText } from '../engine/paused.ts';
 import { findRun } from '../engine/run.ts';
@@ -76,11 +76,7 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     const after = await findRun(app.store, run.run_id);
     if (after.finished_at !== null) await publishEnd(app, output, run.run_id);
     const tripped = after.finished_at === null ? await app.store.breaker(run.run_id) : null;
-    if (tripped !== null) {
-      output.note(`proctor: stopped: ${pausedText(tripped)}; then: proctor resume ${run.run_id}`);
-      if (output.json) output.result(await describeRun(app.store, after), '');
-      return 3;
-    }
+    if (tripped !== null) return await tellStop({ output, app }, after, tripped);
     if (code !== null && after.finished_at === null) {
       output.note(`proctor: stopped; go on with: proctor resume ${run.run_id}`);
       if (output.json) output.result(await describeRun(app.store, after), '');
@@ -88,6 +84,17 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     }
   }
   return await printRun(context, app, run.run_id);
+}
+
+/** Tells of a run that its breaker stopped and how to go on; answers the exit code. */
+export async function tellStop(
+  { output, app, document = true }: { readonly output: Output; readonly app: App; readonly document?: boolean },
+  run: RunRow,
+  tripped: TrippedBreaker,
+): Promise<number> {
+  output.note(`proctor: stopped: ${pausedText(tripped)}; then: proctor resume ${run.run_id}`);
+  if (output.json && document) output.result(await describeRun(app.store, run), '');
+  return 3;
 }
 
 /** A full disk with what to do once there is room; any other error as it is. */

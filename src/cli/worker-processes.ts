@@ -43,7 +43,7 @@ function start(context: CommandContext, options: WorkerProcessOptions, number: n
   const limits = ['--lease-ms', String(options.lease_ms), '--drain-ms', String(options.drain_ms)];
   const child = spawn(
     process.execPath,
-    [...process.execArgv, main, 'worker', '--run', options.run_id, '--name', `worker-${number}`, ...limits],
+    [...process.execArgv, main, 'worker', '--run', options.run_id, '--name', `worker-${number}`, '--quiet', ...limits],
     {
       cwd: context.cwd,
       env: context.environment as NodeJS.ProcessEnv,

@@ -235,7 +235,14 @@ test('the command line says what failed and what to do, exits 3, and `resume` go
   const { run_id, paused } = JSON.parse(run.stdout) as RunDocument;
   expect(paused?.cure).toContain('check the secret or token');
   expect(run.stderr).toContain('answered with status 401; check the secret or token');
-  expect(run.stderr).toContain(`then: proctor resume ${run_id}`);
+  expect(run.stderr.split(`then: proctor resume ${run_id}`)).toHaveLength(2); // told once, whoever worked
+  const [watched, events] = await Promise.all([
+    proctor(folder.path, ['watch', run_id], environment),
+    proctor(folder.path, ['watch', run_id, '--events', '--json'], environment),
+  ]);
+  expect(watched).toMatchObject({ code: 3, stderr: expect.stringContaining(`then: proctor resume ${run_id}`) });
+  expect(events).toMatchObject({ code: 3, stdout: expect.stringContaining('run_paused') });
+  for (const line of events.stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('seq'); // events only
   const shown = await proctor(folder.path, ['show', run_id], environment);
   expect(shown.stdout).toContain('PAUSED');
   agent.conduct = FINE;

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import type { RunRow } from '../../contract/store.ts';
+import type { RunRow, TrippedBreaker } from '../../contract/store.ts';
 import { findRun } from '../../engine/run.ts';
 import { instant } from '../../lib/clock.ts';
 import { attemptId, executionId } from '../../lib/id.ts';
@@ -8,7 +8,7 @@ import { counted } from '../format.ts';
 import { printable } from '../output.ts';
 import { showProgress } from '../progress.ts';
 import { onInterrupt } from '../signals.ts';
-import { printRun } from '../work.ts';
+import { printRun, tellStop } from '../work.ts';
 
 const LOOK_MS = 200;
 const PAGE = 500;
@@ -31,26 +31,35 @@ export const watch: Command<{ readonly run: string; readonly events?: boolean }>
           session_id: null,
         });
   show.catch(() => undefined); // awaited below; until then its failure is not an unhandled one
+  let tripped: TrippedBreaker | null = null;
   try {
-    await follow(context, app, run, options.events === true, interruption.drain);
+    tripped = await follow(context, app, run, options.events === true, interruption.drain);
   } finally {
     shown.abort(new Error('the watch ended'));
     await show;
   }
-  return interruption.exitCode() ?? (options.events ? 0 : await printRun(context, app, run.run_id));
+  const code = interruption.exitCode();
+  if (code !== null) return code;
+  if (tripped !== null) {
+    const now = await findRun(app.store, run.run_id);
+    return await tellStop({ output, app, document: options.events !== true }, now, tripped);
+  }
+  return options.events ? 0 : await printRun(context, app, run.run_id);
 };
 
-/** Waits for the run's end; with `events` prints each event once, in commit order, to the last one. */
+/** Waits for the run's end, or for its breaker to stop it; with `events` prints each event once, in commit order, to the last one. */
 async function follow(
   { output }: CommandContext,
   app: App,
   run: RunRow,
   events: boolean,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<TrippedBreaker | null> {
   let after = 0;
   while (!signal.aborted) {
-    const ended = (await findRun(app.store, run.run_id)).finished_at !== null; // looked up before the events, so that none is missed
+    // Looked up before the events, so that none is missed.
+    const { finished_at } = await findRun(app.store, run.run_id);
+    const tripped = finished_at === null ? await app.store.breaker(run.run_id) : null;
     for (let full = events; full; ) {
       const page = await app.store.events(run.run_id, { after, limit: PAGE });
       for (const event of page) {
@@ -74,7 +83,8 @@ async function follow(
       after = page.at(-1)?.seq ?? after;
       full = page.length === PAGE;
     }
-    if (ended) return;
+    if (finished_at !== null || tripped !== null) return tripped;
     await app.clock.sleep(LOOK_MS, signal).catch(() => undefined); // an interrupt ends the watch
   }
+  return null;
 }

@@ -14,6 +14,8 @@ interface WorkerCommandOptions {
   readonly leaseMs: number;
   readonly drainMs: number;
   readonly baseDir?: string;
+  /** Leaves it to the exit code that a run was stopped: whoever started the worker tells. */
+  readonly quiet?: boolean;
 }
 
 const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over the live workers, is what usually binds
@@ -49,7 +51,8 @@ export const worker: Command<WorkerCommandOptions> = async (context, options) =>
   for (const id of run_ids ?? []) {
     const tripped = await app.store.breaker(id);
     if (tripped === null) continue;
-    output.note(`proctor worker ${name}: ${id} stopped: ${pausedText(tripped)}; then: proctor resume ${id}`);
+    if (!options.quiet)
+      output.note(`proctor worker ${name}: ${id} stopped: ${pausedText(tripped)}; then: proctor resume ${id}`);
     return 3;
   }
   return interruption.exitCode() ?? 0;
