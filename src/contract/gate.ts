@@ -13,7 +13,11 @@ export const gateConditionSchema = z
       }),
     k: count.nullable().default(null),
     bound: z.enum(['point', 'lower', 'upper']).default('point'),
-    confidence: z.number().gt(0).lt(1).default(0.95),
+    confidence: z
+      .number()
+      .gt(0)
+      .max(0.999999, { error: 'must be at most 0.999999: beyond, a bound says nothing that could be checked' })
+      .default(0.95),
     min: unit.nullable().default(null),
     max: unit.nullable().default(null),
     min_cases: z

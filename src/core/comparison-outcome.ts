@@ -1,5 +1,6 @@
-import { rationalOf } from '../lib/rational.ts';
 import type { Comparison, ComparisonPolicy, MetricComparison, Pairing } from './comparison.ts';
+import { lessFaults } from './least-cases.ts';
+import { exactMcNemar } from './statistics/index.ts';
 
 /** What the outcome of a comparison follows from. */
 interface Compared {
@@ -17,7 +18,7 @@ export function comparisonOutcome(compared: Compared): [Comparison['outcome'], s
   const { policy, pairing, same_grading, improved, regressed, rate } = compared;
   const { alpha, max_regressions } = policy;
   const paired = `${pairing.paired} of ${pairing.baseline_cases} baseline cases are paired${missingText(pairing)}`;
-  if (same_grading !== true) return ['not_comparable', gradingText(same_grading)];
+  if (same_grading !== true && policy.any_grading !== true) return ['not_comparable', gradingText(same_grading)];
   if (rate === undefined) return ['not_comparable', `no case was graded in both runs: ${paired}`];
   const changes = `${regressed} of ${rate.cases} cases regressed, ${improved} improved; ${paired}`;
   if (max_regressions !== null && regressed > max_regressions)
@@ -39,6 +40,12 @@ export function comparisonOutcome(compared: Compared): [Comparison['outcome'], s
   const test = `${rate.test} p = ${rate.p_value.toPrecision(3)}`;
   if (rate.delta < 0 && rate.p_value < alpha)
     return ['regression', `${changes}; the pass rate fell by ${(-rate.delta).toFixed(4)}, ${test} below ${alpha}`];
+  // Passes that are not shown may have failed: where that would be a regression, nothing says that there is none.
+  if (max_regressions === null && hidden > 0 && exactMcNemar(improved, regressed + hidden) < alpha)
+    return [
+      'not_comparable',
+      `${changes}; ${hidden} baseline ${hidden === 1 ? 'pass is' : 'passes are'} not shown, enough to hide a regression`,
+    ];
   return [
     'no_regression',
     `${changes}; ${rate.delta < 0 ? `${test}, not below ${alpha}` : 'the pass rate did not fall'}`,
@@ -64,8 +71,7 @@ function notShown(policy: ComparisonPolicy, { passes_not_shown, baseline_cases }
 }
 
 function allowedFaults({ max_infra_rate = 0 }: ComparisonPolicy, cases: number): number {
-  const { n, d } = rationalOf(max_infra_rate);
-  return Number((BigInt(cases) * n) / d);
+  return cases - lessFaults(cases, max_infra_rate);
 }
 
 function missingText({ only_baseline, changed, ungraded }: Pairing): string {

@@ -21,6 +21,8 @@ export interface ComparisonPolicy {
   readonly min_cases?: number | null;
   /** The share of cases that may be missing by faults; absent in method 1. */
   readonly max_infra_rate?: number;
+  /** Runs that were graded differently are compared too; absent where not. */
+  readonly any_grading?: true;
 }
 
 /** How the cases of the two runs stand to each other; only `paired` ones are compared. */

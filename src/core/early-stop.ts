@@ -1,6 +1,6 @@
 import type { GateCondition } from '../contract/gate.ts';
-import type { Profile } from '../contract/profile.ts';
 import type { CaseSummary } from './case-summary.ts';
+import { dueCases, lessFaults, type Planned } from './least-cases.ts';
 import { type Interval, MixtureSequence } from './statistics/index.ts';
 
 /** One gate condition as the prefix of the run decides it. */
@@ -28,6 +28,8 @@ export interface StopDecision {
 interface Watched {
   readonly condition: GateCondition;
   readonly sequence: MixtureSequence;
+  /** The share of the plan's cases that could have the metric. */
+  readonly share: number;
 }
 
 /** Metrics that an always-valid interval is known for. */
@@ -37,7 +39,7 @@ export const SEQUENTIAL_METRICS = /^(pass_rate|mean_score|dimension\..+)$/;
  * Early stop by the completed prefix in plan order (CONTRACTS): the run may stop as soon as one condition of the gate is beyond its bound
  * on the wrong side, or all of them on the right side, by the beta-binomial mixture's always-valid interval. With m conditions each is held
  * at 1 − (1 − confidence)/m, so that the chance of a wrong stop over the whole run stays below 1 − confidence. Never before
- * `gate.min_cases` graded cases, nor while more than `gate.max_infra_rate` of the prefix is broken.
+ * `gate.min_cases` graded cases and the cases that each condition asks for, nor while more than `gate.max_infra_rate` of the prefix is broken.
  */
 export class EarlyStop {
   readonly #watched: readonly Watched[];
@@ -51,13 +53,16 @@ export class EarlyStop {
   #broken = 0;
   #decision: StopDecision | null = null;
 
-  constructor({ gate, repeats }: Pick<Profile, 'gate' | 'repeats'>) {
+  constructor(planned: Planned) {
+    const { gate, repeats } = planned.profile;
+    const all = planned.group_cases?.reduce((sum, cases) => sum + cases, 0) ?? 0;
     this.#repeats = repeats;
     this.#mostBroken = gate.max_infra_rate;
     this.#least = gate.min_cases;
     this.#watched = gate.all.map((condition) => ({
       condition,
       sequence: new MixtureSequence(1 - (1 - condition.confidence) / gate.all.length),
+      share: all === 0 ? 1 : dueCases(planned, condition) / all,
     }));
   }
 
@@ -80,7 +85,7 @@ export class EarlyStop {
     }
     // A prefix that the gate would call inconclusive decides nothing.
     if (this.#graded < this.#least || this.#broken > this.#mostBroken * this.#cases * this.#repeats) return null;
-    const held = this.#watched.map(holds);
+    const held = this.#watched.map((watched) => (this.#stands(watched) ? holds(watched) : null));
     const failed = held.includes(false);
     if (held.length === 0 || (!failed && !held.every((value) => value === true))) return null;
     this.#decision = {
@@ -99,10 +104,20 @@ export class EarlyStop {
     };
     return this.#decision;
   }
+
+  /**
+   * Whether the prefix has the cases that the condition asks for: its `min_cases`, else those of the prefix that could have the metric, less the
+   * allowed faults. Where only some groups have it, the prefix is a random draw of the plan: three standard errors fewer will do.
+   */
+  #stands({ condition, sequence, share }: Watched): boolean {
+    if (condition.min_cases != null) return sequence.n >= condition.min_cases;
+    const due = Math.floor(this.#cases * share - 3 * Math.sqrt(this.#cases * share * (1 - share)));
+    return sequence.n >= lessFaults(Math.max(0, due), this.#mostBroken);
+  }
 }
 
 /** True or false once the interval lies beyond the bounds; null while it does not. */
-function holds({ condition, sequence }: Watched): boolean | null {
+export function holds({ condition, sequence }: Pick<Watched, 'condition' | 'sequence'>): boolean | null {
   const { min, max } = condition;
   const low = min === null ? 'above' : sequence.beyond(min);
   const high = max === null ? 'below' : sequence.beyond(max);

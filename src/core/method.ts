@@ -5,8 +5,9 @@ import { type Aggregate, aggregate, failedAggregate } from './aggregate.ts';
 import { type CaseSummary, type ContentOutcome, summarize } from './case-summary.ts';
 import { ComparisonBuilder, type ComparisonOptions, type ComparisonPolicy } from './comparison.ts';
 import { EarlyStop } from './early-stop.ts';
+import type { Planned } from './least-cases.ts';
 import * as first from './method-1/index.ts';
-import { type FrozenForVerdict, VerdictBuilder } from './verdict.ts';
+import { VerdictBuilder } from './verdict.ts';
 
 /** How a run is computed from its evidence: arithmetic, statistics and gate. The snapshot freezes which method counts. */
 export interface Method {
@@ -14,11 +15,14 @@ export interface Method {
   aggregate(group: CaseGroup, defaults: Profile['defaults'], results: Parameters<typeof aggregate>[2]): Aggregate;
   failedAggregate(group: CaseGroup): Aggregate;
   summarize(rows: readonly ContentOutcome[]): CaseSummary;
-  verdict(snapshot: FrozenForVerdict, snapshotDigest: string): Pick<VerdictBuilder, 'add' | 'end'>;
+  verdict(
+    snapshot: Pick<Snapshot, 'profile' | 'group_cases'>,
+    snapshotDigest: string,
+  ): Pick<VerdictBuilder, 'add' | 'end'>;
   /** What the gate's baseline declares, with the test that follows from the repeats where it names none; null without a baseline. */
   comparisonPolicy(profile: Pick<Profile, 'gate' | 'repeats'>): ComparisonPolicy | null;
   comparison(options: ComparisonOptions): Pick<ComparisonBuilder, 'add' | 'end'>;
-  earlyStop(profile: Pick<Profile, 'gate' | 'repeats'>): Pick<EarlyStop, 'add' | 'decision'>;
+  earlyStop(snapshot: Planned): Pick<EarlyStop, 'add' | 'decision'>;
 }
 
 /** The method that new runs are frozen with. */
@@ -33,7 +37,7 @@ const METHODS: Readonly<Record<1 | 2, Method>> = {
     verdict: ({ profile }, snapshotDigest) => new first.VerdictBuilder(profile, snapshotDigest),
     comparisonPolicy: first.comparisonPolicy,
     comparison: ({ policy, seed }) => new first.ComparisonBuilder(policy, seed),
-    earlyStop: (profile) => new first.EarlyStop(profile),
+    earlyStop: ({ profile }) => new first.EarlyStop(profile),
   },
   2: {
     version: 2,
@@ -47,7 +51,7 @@ const METHODS: Readonly<Record<1 | 2, Method>> = {
       return policy === null ? null : { ...policy, min_cases: baseline?.min_cases ?? null, max_infra_rate };
     },
     comparison: (options) => new ComparisonBuilder(options),
-    earlyStop: (profile) => new EarlyStop(profile),
+    earlyStop: (snapshot) => new EarlyStop(snapshot),
   },
 };
 

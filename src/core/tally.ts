@@ -105,6 +105,11 @@ export class Tally {
     return this.#metrics.get(metric)?.cases ?? 0;
   }
 
+  /** The executions that a metric stands on. */
+  executionsOf(metric: string): number {
+    return this.#metrics.get(metric)?.sum.count ?? 0;
+  }
+
   /** pass@k or pass^k averaged over the cases with at least k tries, and how many they are. */
   passK(metric: 'pass_at_k' | 'pass_hat_k', k: number): { readonly value: Rational | null; readonly cases: number } {
     const sum = new RationalSum();

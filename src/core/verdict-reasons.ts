@@ -1,7 +1,6 @@
 import { rationalOf } from '../lib/rational.ts';
-import type { StopDecision } from './early-stop.ts';
 import { type Limits, valueText } from './exact-number.ts';
-import type { BaselineResult, HeldCondition, Verdict } from './verdict.ts';
+import type { BaselineResult, HeldCondition, PrefixDecision, Verdict } from './verdict.ts';
 
 /** A condition with its numbers: `the lower 95% bound of pass_rate is 0.8869 over 168 cases, as wanted ≥ 0.8`. */
 export function conditionText(condition: HeldCondition): string {
@@ -12,14 +11,22 @@ export function conditionText(condition: HeldCondition): string {
 
 /** Why a condition says nothing: the cases that it stands on are too few, or none. */
 export function tooFewText(condition: HeldCondition): string {
-  const { exact, cases = 0, least_cases = 0 } = condition;
+  const { exact, cases = 0, least_cases = 0, executions = 0, least_executions = 0 } = condition;
   const value = exact === null ? 'could not be computed' : `is ${valueText(exact, condition)}`;
-  const missing = `it stands on ${counted(cases)}, fewer than the ${least_cases} that it needs`;
+  const missing =
+    cases < least_cases || least_executions === 0
+      ? `it rests on ${counted(cases)}, fewer than the ${least_cases} that it needs`
+      : `it rests on ${executions} executions, fewer than the ${least_executions} that it needs`;
   return `${nameOf(condition)} ${value}: ${missing}; see which cases were skipped or ended by a fault, or set the condition's \`min_cases\``;
 }
 
-/** The rule that decided before the plan was through. */
-export function decidedEarly({ after_cases, outcome, conditions }: StopDecision): [Verdict['gate_status'], string] {
+/** The rule that decided before the plan was through; corrections may leave the prefix without a decision. */
+export function decidedEarly({ after_cases, outcome, conditions }: PrefixDecision): [Verdict['gate_status'], string] {
+  if (outcome === 'undecided') {
+    const open = conditions.filter(({ holds }) => holds === null).map(({ metric }) => metric);
+    const reason = `the run stopped after ${after_cases} cases, and as corrected they no longer decide ${open.join(', ')}; run it anew`;
+    return ['inconclusive', reason];
+  }
   const deciding = outcome === 'fail' ? conditions.filter(({ holds }) => holds === false).slice(0, 1) : conditions;
   const reasons = deciding.map((condition) => {
     const { metric, mean, interval, cases } = condition;

@@ -3,10 +3,10 @@ import type { Profile } from '../contract/profile.ts';
 import type { Snapshot } from '../contract/snapshot.ts';
 import type { Fault, GateStatus } from '../contract/state.ts';
 import { compare, fraction, type Rational, rationalOf, toNumber } from '../lib/rational.ts';
-import { dimensionsOf } from './aggregate.ts';
 import type { Comparison } from './comparison.ts';
-import type { SequentialCondition, StopDecision } from './early-stop.ts';
+import { holds, type SequentialCondition, type StopDecision } from './early-stop.ts';
 import { valueNumber, within } from './exact-number.ts';
+import { dueCases, lessFaults } from './least-cases.ts';
 import { type Interval, MixtureSequence, meanInterval } from './statistics/index.ts';
 import { type Outcome, Tally } from './tally.ts';
 import { againstBaseline, conditionText, decidedEarly, tooFewText } from './verdict-reasons.ts';
@@ -19,6 +19,9 @@ export interface ConditionResult extends GateCondition {
   /** The cases that the value stands on, and the fewest that the condition asks for; absent in verdicts of method 1. */
   readonly cases?: number;
   readonly least_cases?: number;
+  /** The same in executions; absent where the condition says how many cases it needs, and where executions are not what counts. */
+  readonly executions?: number;
+  readonly least_executions?: number;
 }
 
 /** How the interval of the pass rate came about; the bootstraps and Wilson's belong to method 1. */
@@ -70,6 +73,8 @@ export interface EarlyStopResult extends StopDecision {
 export interface VerdictParts {
   readonly baseline?: BaselineResult | null;
   readonly decision?: StopDecision | null;
+  /** Grades of the outcomes were corrected by hand since the run ended. */
+  readonly corrected?: boolean;
   /** Executions of the plan that were never made: a budget was spent. */
   readonly left_out?: number;
 }
@@ -79,9 +84,6 @@ export interface BaselineResult extends Comparison {
   readonly content_digest: string;
 }
 
-/** What a verdict follows from, besides the outcomes: the frozen snapshot. */
-export type FrozenForVerdict = Pick<Snapshot, 'profile' | 'group_cases'>;
-
 const CONFIDENCE = 0.95; // two-sided, unless a condition says otherwise (CONTRACTS, statistics)
 
 /** A condition with its exact value, for the sentence that tells it. */
@@ -89,28 +91,39 @@ export interface HeldCondition extends ConditionResult {
   readonly exact: Rational | null;
 }
 
+type Frozen = Pick<Snapshot, 'profile' | 'group_cases'>;
+
+/** What the prefix of a run that stopped comes to; with corrections it may decide nothing any more. */
+export type PrefixDecision = Omit<StopDecision, 'outcome'> & {
+  readonly outcome: StopDecision['outcome'] | 'undecided';
+};
+
 /** Collects outcomes in (case_id, repeat) order and ends in a verdict; the same inputs give the same bytes. */
 export class VerdictBuilder {
   readonly #profile: Profile;
-  readonly #groupCases: readonly number[] | undefined;
+  readonly #planned: Frozen;
   readonly #snapshotDigest: string;
   readonly #tally: Tally;
 
-  constructor({ profile, group_cases }: FrozenForVerdict, snapshotDigest: string) {
+  constructor(planned: Frozen, snapshotDigest: string) {
+    const { profile } = planned;
     this.#profile = profile;
-    this.#groupCases = group_cases;
+    this.#planned = planned;
     this.#snapshotDigest = snapshotDigest;
-    const bounded = profile.gate.all.filter(({ bound }) => bound !== 'point').map(({ metric }) => metric);
-    this.#tally = new Tally(['pass_rate', ...bounded]);
+    const bounded = profile.gate.all.filter(({ bound }) => bound !== 'point' || profile.early_stop !== 'off');
+    this.#tally = new Tally(['pass_rate', ...bounded.map(({ metric }) => metric)]);
   }
 
   add(outcome: Outcome): void {
     this.#tally.add(outcome);
   }
 
-  end(contentDigest: string, { baseline = null, decision = null, left_out = 0 }: VerdictParts = {}): Verdict {
+  end(contentDigest: string, parts: VerdictParts = {}): Verdict {
+    const { baseline = null, left_out = 0, corrected = false } = parts;
     const tally = this.#tally;
     tally.end(left_out);
+    const stop = parts.decision ?? null;
+    const decision = stop === null || !corrected ? stop : this.#anew(stop);
     const { graded, passed, counts } = tally;
     const held = this.#profile.gate.all.map((condition, index) => this.#hold(condition, decision?.conditions[index]));
     const [gate_status, reason] = this.#decide(held, baseline, decision);
@@ -136,14 +149,16 @@ export class VerdictBuilder {
       mean_score: mean === null ? null : toNumber(mean),
       scores: tally.scores(),
       ...(this.#profile.gate.baseline === null ? {} : { baseline }),
-      ...(this.#profile.early_stop === 'off' ? {} : { early_stop: stopped(decision) }),
+      ...(this.#profile.early_stop === 'off'
+        ? {}
+        : { early_stop: stop === null ? null : { ...stop, method: 'beta_mixture' } }),
     };
   }
 
   #decide(
     conditions: readonly HeldCondition[],
     baseline: BaselineResult | null,
-    decision: StopDecision | null,
+    decision: PrefixDecision | null,
   ): [Verdict['gate_status'], string] {
     const inconclusive = this.#whyInconclusive();
     if (inconclusive !== null) return ['inconclusive', inconclusive];
@@ -188,13 +203,22 @@ export class VerdictBuilder {
   #hold(condition: GateCondition, early?: SequentialCondition): HeldCondition {
     if (early !== undefined) {
       const exact = early.mean === null ? null : rationalOf(early.mean);
-      return { ...condition, value: early.mean, holds: early.holds, cases: early.cases, least_cases: 0, exact };
+      const cases = { cases: early.cases, least_cases: 0 };
+      return { ...condition, value: early.mean, holds: early.holds, ...cases, exact };
     }
     const { value: exact, cases } = condition.bound === 'point' ? this.#point(condition) : this.#bound(condition);
-    const least_cases = this.#leastCases(condition);
-    const holds = exact === null || cases < least_cases ? null : within(exact, condition);
-    const value = exact === null ? null : valueNumber(exact, condition);
-    return { ...condition, value, holds, cases, least_cases, exact };
+    const least = this.#least(condition);
+    const executions = this.#tally.executionsOf(condition.metric);
+    const enough = cases >= least.cases && executions >= least.executions;
+    return {
+      ...condition,
+      value: exact === null ? null : valueNumber(exact, condition),
+      holds: exact === null || !enough ? null : within(exact, condition),
+      cases,
+      least_cases: least.cases,
+      ...(least.executions > 0 ? { executions, least_executions: least.executions } : {}),
+      exact,
+    };
   }
 
   #point({ metric, k }: GateCondition): { readonly value: Rational | null; readonly cases: number } {
@@ -215,18 +239,48 @@ export class VerdictBuilder {
   }
 
   /**
-   * The fewest cases that a condition may stand on: as many as it says, else all that could have its metric but for the share of faults that
-   * the gate allows.
+   * The fewest cases and executions that a condition may stand on: as many cases as it says, else all that could have its metric but for the
+   * share of faults that the gate allows.
    */
-  #leastCases({ metric, min_cases }: GateCondition): number {
-    const allowed = rationalOf(this.#profile.gate.max_infra_rate);
-    if (min_cases != null) return min_cases;
-    const { case_groups } = this.#profile;
-    const dimension = metric.startsWith('dimension.') ? metric.slice('dimension.'.length) : null;
-    let due = 0;
-    for (const [index, group] of case_groups.entries())
-      if (dimension === null || dimensionsOf(group).includes(dimension)) due += this.#groupCases?.[index] ?? 0;
-    return due - Number((BigInt(due) * allowed.n) / allowed.d);
+  #least(condition: GateCondition): { readonly cases: number; readonly executions: number } {
+    if (condition.min_cases != null) return { cases: condition.min_cases, executions: 0 };
+    const { gate, repeats } = this.#profile;
+    const due = dueCases(this.#planned, condition);
+    const executions = /^(pass_rate|mean_score|dimension\..+)$/.test(condition.metric) ? due * repeats : 0;
+    return {
+      cases: lessFaults(due, gate.max_infra_rate),
+      executions: lessFaults(executions, gate.max_infra_rate),
+    };
+  }
+
+  /** The decision that the prefix comes to with its corrections: it was made without them. */
+  #anew(stop: StopDecision): PrefixDecision {
+    const { all } = this.#profile.gate;
+    const conditions = all.map((condition) => {
+      const { metric, min, max, confidence } = condition;
+      const sequence = this.#sequence(metric, 1 - (1 - confidence) / all.length);
+      const interval = sequence.interval();
+      return {
+        metric,
+        min,
+        max,
+        cases: sequence.n,
+        mean: sequence.mean,
+        interval,
+        holds: holds({ condition, sequence }),
+      };
+    });
+    const held = conditions.map((condition) => condition.holds);
+    const outcome = held.includes(false) ? 'fail' : held.includes(null) ? 'undecided' : 'pass';
+    const interval = this.#sequence('pass_rate', CONFIDENCE).interval();
+    return { after_cases: stop.after_cases, outcome, interval, conditions };
+  }
+
+  #sequence(metric: string, confidence: number): MixtureSequence {
+    const { sums, counts } = this.#tally.units(metric);
+    const sequence = new MixtureSequence(confidence);
+    for (let index = 0; index < sums.length; index += 1) sequence.add(Math.min(1, sums[index]! / counts[index]!));
+    return sequence;
   }
 
   /** A profile that may stop early is judged by the always-valid interval also where it did not: the gate was looked at after every case. */
@@ -237,16 +291,8 @@ export class VerdictBuilder {
   #interval(metric: string, confidence: number): Interval | null {
     const units = this.#tally.units(metric);
     if (!this.#sequential) return meanInterval(units, confidence);
-    if (units.sums.length === 0) return null;
-    const sequence = new MixtureSequence(confidence);
-    for (let index = 0; index < units.sums.length; index += 1)
-      sequence.add(Math.min(1, units.sums[index]! / units.counts[index]!));
-    return sequence.interval();
+    return units.sums.length === 0 ? null : this.#sequence(metric, confidence).interval();
   }
-}
-
-function stopped(decision: StopDecision | null): EarlyStopResult | null {
-  return decision === null ? null : { ...decision, method: 'beta_mixture' };
 }
 
 function share(part: number, whole: number): Rational {

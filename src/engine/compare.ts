@@ -64,7 +64,7 @@ export async function compareRuns(
   const builder = new ComparisonBuilder({
     policy,
     seed: `${before.content_digest}/${after.content_digest}`,
-    same_grading: options.any_grading === true || gradingDigest(old) === gradingDigest(now),
+    same_grading: gradingDigest(old) === gradingDigest(now),
   });
   const tags = await TagIndex.read(deps.artifacts, candidate);
   const changes: CaseChange[] = [];
@@ -103,6 +103,7 @@ function policyOf(old: Snapshot, now: Snapshot, options: CompareOptions): Compar
     max_regressions: options.max_regressions ?? declared.max_regressions,
     min_cases: options.min_cases ?? declared.min_cases ?? null,
     max_infra_rate: declared.max_infra_rate ?? 0,
+    ...(options.any_grading === true ? { any_grading: true } : {}),
   };
 }
 

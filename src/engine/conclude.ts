@@ -83,7 +83,12 @@ export async function concludeRun(
     await baseline?.pair();
   }
   const left_out = decision === null ? snapshot.dataset.cases * repeats - made : 0;
-  return concluder.end({ baseline: (await baseline?.end()) ?? null, decision, left_out });
+  return concluder.end({
+    baseline: (await baseline?.end()) ?? null,
+    decision,
+    left_out,
+    corrected: corrected.size > 0,
+  });
 }
 
 function baselineOf(artifacts: ArtifactStore, snapshot: Snapshot, snapshotDigest: string) {

@@ -19,7 +19,7 @@ export class StopSearch {
   constructor(snapshot: Snapshot) {
     const { profile, dataset } = snapshot;
     this.#method = methodOf(snapshot);
-    this.#stop = this.#method.earlyStop(profile);
+    this.#stop = this.#method.earlyStop(snapshot);
     this.#repeats = profile.repeats;
     this.#cases = dataset.cases;
   }

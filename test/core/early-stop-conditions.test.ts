@@ -21,7 +21,7 @@ const failure = summaryOf('a', 0, { dimensions: { tone: 0 } });
 
 describe.each([1, 2] as const)('early stop by method %i', (method) => {
   const stopOf = (gate: object, more: object = {}) =>
-    methodOf({ method }).earlyStop(profileOf({ gate: { max_infra_rate: 1, ...gate }, ...more }));
+    methodOf({ method }).earlyStop({ profile: profileOf({ gate: { max_infra_rate: 1, ...gate }, ...more }) });
   /** After how many of these cases it stopped, with what. */
   function stopped(gate: object, cases: (at: number) => CaseSummary, more: object = {}) {
     const stop = stopOf(gate, more);

@@ -4,19 +4,13 @@ import type { Profile } from '../../src/contract/profile.ts';
 import { allowance, type BudgetState, budgetsOf, microUsd, overLimit, spendOf } from '../../src/core/budget.ts';
 import type { CaseSummary } from '../../src/core/case-summary.ts';
 import { EarlyStop } from '../../src/core/early-stop.ts';
+import type { Planned } from '../../src/core/least-cases.ts';
 import { seededRandom, seedOf } from '../../src/core/statistics/index.ts';
+import { profileOf } from '../support/verdicts.ts';
 
-function gateOf(min: number, more: object = {}): Pick<Profile, 'gate' | 'repeats'> {
-  const condition = {
-    metric: 'pass_rate',
-    k: null,
-    bound: 'lower',
-    confidence: 0.95,
-    min,
-    max: null,
-    min_cases: null,
-  } as const;
-  return { repeats: 1, gate: { min_cases: 0, max_infra_rate: 0.05, all: [condition], baseline: null, ...more } };
+function gateOf(min: number, more: object = {}): Planned {
+  const condition = { metric: 'pass_rate', min, min_cases: null, bound: 'lower' };
+  return { profile: profileOf({ gate: { all: [condition], ...more } }), group_cases: [1_000] };
 }
 
 function caseOf(passed: boolean, graded = 1): CaseSummary {
@@ -56,6 +50,44 @@ describe('early stop', () => {
     const patient = new EarlyStop(gateOf(0.9, { min_cases: 30, max_infra_rate: 1 }));
     for (let index = 0; index < 40; index += 1) patient.add(caseOf(false, index < 10 ? 0 : 1));
     expect(patient.decision).toMatchObject({ outcome: 'fail', after_cases: 40 });
+  });
+
+  test('decides nothing by a condition that lacks its cases: as many as it says, else all but the allowed faults', () => {
+    const safety = { metric: 'dimension.safety', min: 0.7 };
+    const groups = [{ id: 'all', evaluators: [{ ref: 'a@1' }, { ref: 'b@1', dimension: 'safety' }] }];
+    const planned = (condition: object): Planned => ({
+      profile: profileOf({ case_groups: groups, gate: { all: [condition] } }),
+      group_cases: [1_000],
+    });
+    const watch = (condition: object, scored: (at: number) => boolean) => {
+      const stop = new EarlyStop(planned(condition));
+      for (let at = 0; at < 300 && stop.decision === null; at += 1)
+        stop.add({ ...caseOf(true), dimensions: scored(at) ? { safety: 1 } : {} });
+      return stop.decision;
+    };
+    expect(watch(safety, () => true)).toMatchObject({ outcome: 'pass' });
+    expect(watch(safety, (at) => at % 6 === 0)).toBeNull();
+    expect(watch({ ...safety, min_cases: 20 }, (at) => at % 6 === 0)).toMatchObject({ conditions: [{ cases: 20 }] });
+    expect(watch({ ...safety, min_cases: 250 }, (at) => at % 6 === 0)).toBeNull();
+  });
+
+  test('where only some groups have the metric, a random prefix of the plan may fall short of its share a little', () => {
+    const groups = [
+      { id: 'a', evaluators: [{ ref: 'a@1', dimension: 'safety' }] },
+      { id: 'b', evaluators: [{ ref: 'b@1' }] },
+    ];
+    const planned = {
+      profile: profileOf({ case_groups: groups, gate: { all: [{ metric: 'dimension.safety', min: 0.7 }] } }),
+      group_cases: [100, 300],
+    };
+    const decided = (every: number) => {
+      const stop = new EarlyStop(planned);
+      for (let at = 0; at < 300 && stop.decision === null; at += 1)
+        stop.add({ ...caseOf(true), dimensions: at % every === 0 ? { safety: 1 } : {} });
+      return stop.decision;
+    };
+    expect(decided(4)).toMatchObject({ outcome: 'pass' });
+    expect(decided(12)).toBeNull();
   });
 
   test('decides nothing while more of the prefix is broken than the gate allows', () => {

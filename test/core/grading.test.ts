@@ -20,7 +20,7 @@ describe('how a run was graded', () => {
       digest('proctor/grading/1', {
         case_groups: case_groups.map((one) => ({
           ...one,
-          evaluators: one.evaluators.map(({ timeout_ms: _timeout, ...evaluator }) => evaluator),
+          evaluators: one.evaluators.map(({ timeout_ms: _timeout, severity: _severity, ...evaluator }) => evaluator),
         })),
         code: [{ path: 'grade.ts', digest: 'a' }],
         fail_on_any_blocking_failure: defaults.fail_on_any_blocking_failure,
@@ -43,7 +43,9 @@ describe('how a run was graded', () => {
 
   test.each<[string, object, Snapshot['code']?]>([
     ['a time limit', group({ evaluators: [{ ...evaluators[0], timeout_ms: 5 }, evaluators[1]] })],
+    ['a severity', group({ evaluators: [{ ...evaluators[0], severity: 'high' }, evaluators[1]] })],
     ['the code of the agent', {}, CODE.slice(0, 1)],
+    ['an agent whose file name ends the evaluator’s', {}, [...CODE, { path: 'rade.ts', digest: 'c' }]],
     ['a gate', { gate: { min_cases: 3 } }],
   ])('does not change with %s', (_, members, code) => {
     expect(of(members, code)).toBe(of());

@@ -33,7 +33,7 @@ describe('a condition says what it stands on', () => {
     expect(verdict.conditions[0]).toMatchObject({ cases: graded, least_cases: 98, value: 1 });
     if (graded === 1)
       expect(verdict.reason).toBe(
-        "dimension.safety is 1.0000: it stands on 1 case, fewer than the 98 that it needs; see which cases were skipped or ended by a fault, or set the condition's `min_cases`",
+        "dimension.safety is 1.0000: it rests on 1 case, fewer than the 98 that it needs; see which cases were skipped or ended by a fault, or set the condition's `min_cases`",
       );
   });
 
@@ -55,6 +55,59 @@ describe('a condition says what it stands on', () => {
       gate_status: 'inconclusive',
       conditions: [{ cases: 3, least_cases: 4 }],
     });
+  });
+
+  it('a dimension that only the first of twenty repeats has rests on too few executions', () => {
+    const given = profileOf({ ...safety, repeats: 20, gate: { all: [{ metric: 'dimension.safety', min: 0.9 }] } });
+    const run = (graded: number) =>
+      [0, 1, 2].flatMap((at) =>
+        Array.from({ length: 20 }, (_, repeat) => {
+          const dimensions = repeat < graded ? { correctness: 1, safety: 1 } : { correctness: 1 };
+          const aggregate = { blocking_failures: [], dimensions, passed: true, score: 1 };
+          return { ...outcomeOf(name(at), 1, { repeat: repeat + 1 }), aggregate };
+        }),
+      );
+    const verdict = verdictOf(given, run(1));
+    expect(verdict).toMatchObject({
+      gate_status: 'inconclusive',
+      conditions: [{ executions: 3, least_executions: 57 }],
+    });
+    expect(verdict.reason).toContain('it rests on 3 executions, fewer than the 57 that it needs');
+    expect(verdictOf(given, run(19)).gate_status).toBe('pass');
+  });
+
+  it('a run that stopped early and was corrected is judged by the corrected prefix', () => {
+    const given = profileOf({ early_stop: 'decided', gate: { all: [{ metric: 'pass_rate', min: 0.7 }] } });
+    const decision = {
+      after_cases: 30,
+      outcome: 'pass' as const,
+      interval: [0.8, 1] as const,
+      conditions: [
+        { metric: 'pass_rate', min: 0.7, max: null, cases: 30, mean: 1, interval: [0.8, 1] as const, holds: true },
+      ],
+    };
+    const run = (failed: number) => Array.from({ length: 30 }, (_, at) => outcomeOf(name(at), at < failed ? 0 : 1));
+    const corrected = (failed: number) => verdictOf(given, run(failed), { decision, corrected: true });
+    expect(verdictOf(given, run(0), { decision })).toMatchObject({ gate_status: 'pass', interval: [0.8, 1] });
+    expect(corrected(0).gate_status).toBe('pass');
+    expect(corrected(12)).toMatchObject({
+      gate_status: 'inconclusive',
+      pass_rate: 0.6,
+      early_stop: { after_cases: 30 },
+    });
+    expect(corrected(12).reason).toBe(
+      'the run stopped after 30 cases, and as corrected they no longer decide pass_rate; run it anew',
+    );
+    expect(corrected(25).gate_status).toBe('fail');
+    const [low, high] = corrected(12).interval ?? [1, 0];
+    expect(low).toBeLessThan(0.6);
+    expect(high).toBeGreaterThan(0.6);
+  });
+
+  it('a confidence that nothing could check is refused', () => {
+    const condition = { metric: 'pass_rate', bound: 'lower', min: 0.5 };
+    expect(gateSchema.safeParse({ all: [{ ...condition, confidence: 0.9999999 }] }).success).toBe(false);
+    expect(gateSchema.safeParse({ all: [{ ...condition, confidence: 0.999999 }] }).success).toBe(true);
   });
 
   it('without a gate a failed blocking evaluator fails the run, whatever the defaults say', () => {
@@ -143,13 +196,25 @@ describe('a comparison says what it stands on', () => {
     const other = compared((at) => summary(at, 1), { same_grading: false });
     expect(other).toMatchObject({ outcome: 'not_comparable', same_grading: false });
     expect(other.reason).toContain('graded by different evaluators or rules');
+    const allowed = compared((at) => summary(at, 1), { same_grading: false, policy: { any_grading: true } });
+    expect(allowed).toMatchObject({ outcome: 'no_regression', same_grading: false });
     expect(compared((at) => summary(at, 1), { same_grading: null }).reason).toContain('does not say how it was graded');
+  });
+
+  it('passes that are not shown and could hide a regression are no comparison by a test either', () => {
+    const changed = (count: number) =>
+      compared((at) => summary(at, 1, at < count ? { case_content: 'new' } : {}), {
+        policy: { max_regressions: null, min_cases: 50 },
+      });
+    expect(changed(5).outcome).toBe('no_regression');
+    expect(changed(6)).toMatchObject({ outcome: 'not_comparable' });
+    expect(changed(6).reason).toContain('6 baseline passes are not shown, enough to hide a regression');
   });
 
   it('a minimum of cases of its own takes the place of the default', () => {
     const half = (at: number) => (at < 50 ? summary(at, 1) : null);
     expect(compared(half, { policy: { max_regressions: null } }).outcome).toBe('not_comparable');
-    expect(compared(half, { policy: { max_regressions: null, min_cases: 50 } }).outcome).toBe('no_regression');
-    expect(compared(half, { policy: { max_regressions: null, min_cases: 51 } }).outcome).toBe('not_comparable');
+    expect(compared(half, { policy: { max_regressions: 50, min_cases: 50 } }).outcome).toBe('no_regression');
+    expect(compared(half, { policy: { max_regressions: 50, min_cases: 51 } }).outcome).toBe('not_comparable');
   });
 });

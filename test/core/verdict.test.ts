@@ -43,6 +43,8 @@ test('the whole verdict', () => {
         holds: true,
         cases: 4,
         least_cases: 3,
+        executions: 4,
+        least_executions: 3,
       },
     ],
     cases: 4,
@@ -193,13 +195,13 @@ describe('conditions', () => {
     const more = "see which cases were skipped or ended by a fault, or set the condition's `min_cases`";
     expect(gated({ all: all.slice(0, 2) }, HALF)).toEqual([
       'inconclusive',
-      `pass_hat_k (k=2) could not be computed: it stands on 0 cases, fewer than the 4 that it needs; ${more}`,
+      `pass_hat_k (k=2) could not be computed: it rests on 0 cases, fewer than the 4 that it needs; ${more}`,
     ]);
     expect(gated({ all: [all[1], { ...all[1], k: 3 }] }, HALF)[1]).toContain('pass_hat_k (k=2)');
     // A wanted metric without any value has no bound either.
     expect(gated(condition({ metric: 'dimension.tone', bound: 'lower', min: 0 }), HALF)).toEqual([
       'inconclusive',
-      `the lower 95% bound of dimension.tone could not be computed: it stands on 0 cases, fewer than the 0 that it needs; ${more}`,
+      `the lower 95% bound of dimension.tone could not be computed: it rests on 0 cases, fewer than the 0 that it needs; ${more}`,
     ]);
   });
 
@@ -254,7 +256,7 @@ describe('the fewest cases that a condition may stand on', () => {
     expect(gated(condition({ min: 0, min_cases: 4 }), HALF)[0]).toBe('pass');
     // Too few say nothing, in neither direction.
     expect(gated(condition({ min: 0.9, min_cases: 5 }), HALF)[1]).toBe(
-      "pass_rate is 0.5000: it stands on 4 cases, fewer than the 5 that it needs; see which cases were skipped or ended by a fault, or set the condition's `min_cases`",
+      "pass_rate is 0.5000: it rests on 4 cases, fewer than the 5 that it needs; see which cases were skipped or ended by a fault, or set the condition's `min_cases`",
     );
   });
 
