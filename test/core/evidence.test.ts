@@ -12,6 +12,7 @@ import {
   evidenceHash,
   evidenceRoot,
   executionContent,
+  journalHash,
   lateHash,
   resultHash,
   revisionRoot,
@@ -74,6 +75,11 @@ describe('every column of a row is hashed, in this order', () => {
     expect(eventHash('before', row)).toBe(
       hashed('proctor/event/1', ['before', 'run', 1, 'run_created', 2, null, 3, '{}']),
     );
+  });
+
+  test('an entry of the journal', () => {
+    const entry = { seq: 1, type: 'run_created', at: 2, body: '{}' };
+    expect(journalHash('before', entry)).toBe(hashed('proctor/journal/1', ['before', 1, 'run_created', 2, '{}']));
   });
 
   test('late evidence', () => {
