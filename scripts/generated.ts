@@ -46,7 +46,7 @@ const WHAT_IS_CHECKED = `# What is checked
 
 Triggers refuse to alter the store by SQL, but whoever can write the file can drop them. This page says, for every column of every table, which command names
 a cell that was altered; a test alters each of them, takes rows away and copies rows in. **Nothing** means that the column decides nothing: with it altered, every
-gate, \`verify\`, \`compare\`, export and bundle stays as it was, and the test proves that too.
+gate, \`verify\`, \`compare\`, export and bundle stays as it was, and the test proves that too. Where it says "of a run that has ended", the column does decide something while the run goes on.
 
 \`verify RUN\` covers what the run's verdict, its report and its tool calls stand on: evidence, seals, events, counters, corrections, blessings, policies, definitions,
 pins. \`doctor --verify\` covers the whole store: it also names a run, a session or a blessing that was deleted or made up, because a chained journal tells of

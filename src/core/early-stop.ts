@@ -75,7 +75,7 @@ export class EarlyStop {
   add(summary: CaseSummary): StopDecision | null {
     if (this.#decision !== null) return null;
     this.#cases += 1;
-    this.#broken += this.#repeats - summary.graded; // of a prefix without cancelled executions: infrastructure and grader
+    this.#broken += this.#repeats - summary.graded; // of a prefix without cancelled executions: infrastructure, configuration and grader
     if (summary.graded === 0) return null;
     this.#rate.add(summary.passed / summary.graded);
     this.#graded += 1;

@@ -33,7 +33,7 @@ export const html: Exporter = {
   },
 };
 
-/** `[case_id, repeat, mark, score]`; marks: p passed, f not passed, e infrastructure or grader, c cancelled. */
+/** `[case_id, repeat, mark, score]`; marks: p passed, f not passed, e infrastructure, configuration or grader, c cancelled. */
 type ListRow = readonly [string, number, 'p' | 'f' | 'e' | 'c', number | null];
 
 interface Found {
@@ -106,7 +106,7 @@ function* listSection(rows: readonly ListRow[], total: number): Generator<string
   const left = total > rows.length ? `<p class="dim">The first ${rows.length} of ${total} are listed.</p>` : '';
   yield `<section id="all" hidden><h2>All executions</h2>
 <p><label>Find <input id="find" type="search" placeholder="case id" autocomplete="off"></label>
-<label>Show <select id="show"><option value="">all</option><option value="f">not passed</option><option value="p">passed</option><option value="e">infrastructure or grader</option><option value="c">cancelled</option></select></label>
+<label>Show <select id="show"><option value="">all</option><option value="f">not passed</option><option value="p">passed</option><option value="e">infrastructure, configuration or grader</option><option value="c">cancelled</option></select></label>
 <output id="count" for="find show"></output></p>
 <ol id="list"></ol><p><button id="more" type="button">Show more</button></p>${left}
 <script type="application/json" id="rows">[`;

@@ -7,7 +7,7 @@ import { unhidden } from './html-escape.ts';
 
 /**
  * JUnit XML in the shape that CI systems read: a suite with the gate as its one test, and a suite with a test an execution. Not passed
- * is a `failure`, an infrastructure or grader fault an `error`, a cancelled execution `skipped`.
+ * is a `failure`, an infrastructure, configuration or grader fault an `error`, a cancelled execution `skipped`.
  */
 export const junit: Exporter = {
   format: 'junit',

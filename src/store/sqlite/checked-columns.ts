@@ -29,7 +29,7 @@ export const CHECKED_COLUMNS: Readonly<Record<string, CheckedTable>> = {
   schedule: {
     nothing: {
       one: 'there is one row',
-      at: 'where the schedule stands, by which leases, retries and deliveries to come are timed',
+      at: 'the time by which leases, retries and deliveries to come are due',
       wall: 'the wall clock when that was read',
       boot_id: 'the same, since when the machine is up',
       uptime_ms: 'the same',
@@ -40,7 +40,7 @@ export const CHECKED_COLUMNS: Readonly<Record<string, CheckedTable>> = {
   },
   schedule_mark: {
     nothing: {
-      what: 'the start of a run in progress, for its time limit, or the end of an approval that waits',
+      what: 'of a run that has ended and an approval that was answered; before that the start of the run, for its time limit, or the end of the approval',
       row_no: 'whose',
       at: 'when, on the schedule',
     },
@@ -52,8 +52,8 @@ export const CHECKED_COLUMNS: Readonly<Record<string, CheckedTable>> = {
     verify: columns('session_no session_id'),
     doctor: columns('worker host boot_id pid process_start started_at role'),
     nothing: {
-      last_seen_at: 'whether a worker is taken to be alive while runs go on',
-      ended_at: 'that a worker has gone, for those that wait for it',
+      last_seen_at: 'of runs that have ended; before that whether the worker is taken to be alive',
+      ended_at: 'of runs that have ended; before that whether the worker has gone, for those that wait for it',
     },
     rows: 'doctor',
   },
@@ -63,7 +63,7 @@ export const CHECKED_COLUMNS: Readonly<Record<string, CheckedTable>> = {
       `run_no run_id run_key status gate_status snapshot_digest plan_digest cases repeats total materialized concurrency base_dir created_by
 created_at started_at finished_at cancel_requested_at reason verdict content_digest merkle_root evidence_root event_head stop_reason stop_after`,
     ),
-    nothing: { next_pass: 'where the run stands among those that share the workers' },
+    nothing: { next_pass: 'of a run that has ended; before that its place among the runs that share the workers' },
     rows: 'doctor',
   },
   run_head: { verify: columns('run_no event_count event_hash'), rows: 'either' },
@@ -74,20 +74,20 @@ created_at started_at finished_at cancel_requested_at reason verdict content_dig
     verify: columns('run_no status attempt'),
     doctor: columns('ordinal lease_id session_no'),
     nothing: {
-      order_key: 'which execution is claimed next',
-      available_at: 'when a retry is due',
-      agent_failures: 'how many retries are left; a row lives only while its execution does',
+      order_key: 'of a run that has ended, which has no rows here; before that which execution is claimed next',
+      available_at: 'the same: when a retry is due',
+      agent_failures: 'the same: how many retries are left',
       infrastructure_failures: 'the same',
       grader_failures: 'the same',
       lease_losses: 'the same',
-      lease_until: 'when a lease runs out',
-      breaker_failures: 'failures while no call had worked',
+      lease_until: 'the same: when a lease runs out',
+      breaker_failures: 'the same: failures while no call had worked',
     },
     rows: 'verify',
   },
   breaker: {
     nothing: {
-      run_no: 'which run in progress is stopped while its first calls all fail; its events tell that it was',
+      run_no: 'of a run that has ended; before that whether the run is stopped because its first calls all fail, which its events tell',
       side: 'the same',
       worked: 'the same',
       class: 'the same',
