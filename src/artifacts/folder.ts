@@ -76,7 +76,7 @@ class HeldFolder implements Disposable {
     const what = found === null ? 'was removed or renamed' : 'was replaced by another folder';
     throw new ProctorError(
       'store_lost',
-      `the artifact folder \`${this.#path}\` ${what} while it was in use, so no verdict is told: its evidence is not kept. Put the folder back, if it was moved, and \`proctor resume\` the run; else restore a backup or run again`,
+      `the artifact folder \`${this.#path}\` ${what} while it was in use, so no verdict is given: its evidence is not kept. Put the folder back if it was moved, then \`proctor resume RUN\` (\`proctor runs\` shows the run); otherwise restore a backup or run again`,
     );
   }
 

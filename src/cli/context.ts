@@ -7,8 +7,8 @@ export interface CommandContext extends AppOptions {
   /** The secrets of this process. */
   readonly secrets: Secrets;
   readonly output: Output;
-  /** Opens store, artifacts and plug-ins; only commands that need them pay for it. `existing`: not with a new store. */
-  openApp(options?: { readonly existing: boolean }): Promise<App>;
+  /** Opens store, artifacts and plug-ins; only commands that need them pay for it. `existing`: not with a new store; `writes`: not to look at one. */
+  openApp(options?: { readonly existing?: boolean; readonly writes?: boolean }): Promise<App>;
 }
 
 /** A command: takes its arguments and options, answers its exit code. */

@@ -27,10 +27,10 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
     environment: options.environment,
     output,
     secrets,
-    openApp: async (how) => {
+    openApp: async ({ writes = false, ...how } = {}) => {
       const app = await (await import('../app.ts')).createApp({ ...options, secrets, ...how });
-      if (app.read_only)
-        output.note(`proctor: \`${app.places.store}\` can only be read here; it is shown as it stands in the file`);
+      if (app.read_only && !writes)
+        output.note(`proctor: \`${app.places.store}\` can only be read here; what is shown is what the file holds`);
       return app;
     },
   };

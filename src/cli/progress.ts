@@ -1,6 +1,6 @@
 import type { Holder, Progress, Store } from '../contract/store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { bar, cut, duration, number } from './format.ts';
+import { bar, counted, cut, duration, number } from './format.ts';
 import type { Output } from './output.ts';
 
 /** Which run to show, under which title, until when. */
@@ -81,7 +81,7 @@ function lines(title: string, progress: Progress, rate: Rate, waiting: string | 
     failed > 0 ? noteStyle('red', `${number(failed)} not passed`) : '',
     progress.running > 0 ? `${number(progress.running)} running` : '',
     progress.retry_scheduled > 0 ? noteStyle('yellow', `${number(progress.retry_scheduled)} to retry`) : '',
-    progress.stale > 0 ? noteStyle('yellow', `${number(progress.stale)} leases lost`) : '',
+    progress.stale > 0 ? noteStyle('yellow', `${counted(progress.stale, 'lease')} lost`) : '',
   ].filter((text) => text !== '');
   const left = rate.eta(progress.total - ended(progress));
   return [

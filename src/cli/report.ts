@@ -74,7 +74,7 @@ function facts(document: RunDocument, output: Output): string {
   rows.push(['executions', `${number(executions.total)} ${dim('=')} ${ends.join(', ')}`]);
   const blamed = Object.entries(faults ?? {}).filter(([, n]) => n > 0);
   if (blamed.length > 0) rows.push(['faults', blamed.map(([name, n]) => `${name} ${number(n)}`).join(', ')]);
-  const stale = document.stale_attempts > 0 ? `, ${number(document.stale_attempts)} leases lost and taken over` : '';
+  const stale = document.stale_attempts > 0 ? `, ${counted(document.stale_attempts, 'lease')} lost and taken over` : '';
   rows.push(['attempts', `${number(document.attempts)}${stale}`]);
   const baseline = document.baseline as BaselineResult | null;
   if (baseline !== null)

@@ -42,7 +42,9 @@ export type GateCondition = z.output<typeof gateConditionSchema>;
 /** The gate, as a profile writes it. */
 export const gateSchema = z.strictObject({
   min_cases: z.number().int().nonnegative().default(0).describe('Fewer graded cases: inconclusive'),
-  max_infra_rate: unit.default(0.05).describe('A larger share of infrastructure, configuration or grader faults: inconclusive'),
+  max_infra_rate: unit
+    .default(0.05)
+    .describe('A larger share of infrastructure, configuration or grader faults: inconclusive'),
   all: z
     .array(gateConditionSchema)
     .default([])

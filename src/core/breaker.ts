@@ -53,7 +53,23 @@ const CURES: Readonly<Record<string, string>> = {
   spawn_failed: 'check `agent.command` and `agent.cwd`',
   exit_126: 'check that what `agent.command` calls may be executed',
   exit_127: 'check that what `agent.command` calls is installed',
+  ...said('check the name of the model in the profile, and that the account may use it', [
+    'deploymentnotfound',
+    'invalid_model',
+    'model_not_available',
+    'model_not_found',
+    'not_found_error',
+    'unknown_model',
+  ]),
+  ...said('check the key in `agent.endpoint.headers`', ['api_key_invalid', 'authentication_error', 'invalid_api_key']),
+  ...said('check what the key in `agent.endpoint.headers` may do', ['account_deactivated', 'permission_error']),
+  ...said('check what the account may spend', ['billing_hard_limit_reached', 'insufficient_quota']),
 };
+
+/** The cure for what providers call an error. */
+function said(cure: string, codes: readonly string[]): Record<string, string> {
+  return Object.fromEntries(codes.map((code) => [code, cure]));
+}
 
 /** What to do about a run whose first calls all failed the same way. */
 export function cureOf(side: CallReport['side'], name: string | null): string {

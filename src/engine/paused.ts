@@ -10,6 +10,8 @@ export function pausedOf({ side, class: name, failures, reason }: TrippedBreaker
 /** Why a run stopped that may be gone on with, and what to do. */
 export function pausedText(tripped: TrippedBreaker): string {
   const { side, failures, reason, cure } = pausedOf(tripped);
-  const what = side === 'agent' ? 'calls of the agent' : 'answers to be graded';
-  return `no call has worked, and the first ${failures} ${what} all failed the same way: ${reason}; ${cure}`;
+  const [one, many] =
+    side === 'agent' ? ['call of the agent', 'calls of the agent'] : ['answer', 'answers to be graded'];
+  const what = failures === 1 ? `the first ${one} failed` : `the first ${failures} ${many} all failed the same way`;
+  return `no call has worked, and ${what}: ${reason}; ${cure}`;
 }

@@ -115,7 +115,7 @@ test.each(ALTERATIONS)('altered: %s', async (what, sql) => {
   await alterBundle(at('run.proctor'), file, sql, /signature|public_key/.test(sql));
   const document = await verified(file);
   // A file that is no bundle any more is refused whole; anything else is named with its place.
-  if (typeof document === 'string') return expect(document, what).toMatch(/no bundle that Proctor made: .*/);
+  if (typeof document === 'string') return expect(document, what).toMatch(/not a bundle that Proctor made: .*/);
   expect(document.ok, what).toBe(false);
   expect(document.found.length).toBeGreaterThan(0);
   for (const { where, row } of document.found) expect(`${where} ${row}`.trim()).not.toBe('');
@@ -139,7 +139,7 @@ test('a key that is none is not the bundle’s fault', async () => {
   const folderOut = await proctor(folder.path, ['export', 'last', '--format', 'bundle', '--out', 'elsewhere']);
   expect(folderOut).toMatchObject({ code: 2 });
   expect(folderOut.stderr).toContain('is a folder, not a regular file');
-  expect((await proctor(folder.path, ['verify', 'nofile.proctor'])).stderr).toContain('is no bundle, and no run');
+  expect((await proctor(folder.path, ['verify', 'nofile.proctor'])).stderr).toContain('is not a bundle, and no run');
 });
 
 test('a run that differs from its evidence is not exported; a key that is none is told', async () => {

@@ -76,8 +76,15 @@ test('a status is whose fault it is by itself and by the code that a provider se
     { error: { code: 'DeploymentNotFound' } },
     { error: { type: 'invalid_request_error', code: 'invalid_api_key' } },
   ])
-    for (const status of [400, 404]) expect(fault(status, body)).toEqual({ fault: 'configuration' });
-  expect(fault(429, { error: { code: 'insufficient_quota' } })).toEqual({ fault: 'configuration' });
+    for (const status of [400, 404]) {
+      const found = fault(status, body);
+      expect(found).toEqual({ fault: 'configuration', class: expect.any(String) });
+      expect(cureOf('agent', found.class ?? null)).toMatch(/the model|the key/); // not that the agent is there
+    }
+  expect(fault(401, { error: { code: 'invalid_api_key' } })).toEqual({ fault: 'configuration' });
+  const spent = fault(429, { error: { code: 'insufficient_quota' } });
+  expect(spent).toEqual({ fault: 'configuration', class: 'insufficient_quota' });
+  expect(cureOf('agent', spent.class ?? null)).toContain('spend');
   for (const body of [
     '{"error": {"code": "model_not_found"',
     'model_not_found',

@@ -99,7 +99,11 @@ test.each([
   { what: 'status 403', conduct: says(403), of: 'http_403' },
   { what: 'status 407', conduct: says(407), of: 'http_407' },
   { what: 'a route that does not exist', conduct: says(404), of: 'http_404' },
-  { what: 'a model that does not exist', conduct: says(400, { error: { code: 'model_not_found' } }), of: 'http_400' },
+  {
+    what: 'a model that does not exist',
+    conduct: says(400, { error: { code: 'model_not_found' } }),
+    of: 'model_not_found',
+  },
   { what: 'resets', conduct: ((response) => void response.socket?.destroy()) as Answer, of: 'connection_reset' },
   { what: 'status 502', conduct: says(502), of: 'http_502' },
 ])(
@@ -245,6 +249,9 @@ test('the command line says what failed and what to do, exits 3, and `resume` go
   for (const line of events.stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('seq'); // events only
   const shown = await proctor(folder.path, ['show', run_id], environment);
   expect(shown.stdout).toContain('PAUSED');
+  expect((await proctor(folder.path, ['runs'], environment)).stdout).toMatch(/paused +unknown/);
+  const early = await proctor(folder.path, ['export', run_id, '--format', 'jsonl'], environment);
+  expect(early.stderr).toMatch(/is paused \(no call has worked.*`proctor resume run_/s);
   agent.conduct = FINE;
   const resumed = await proctor(folder.path, ['resume', run_id, '--quiet'], environment);
   expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining('trying again') });

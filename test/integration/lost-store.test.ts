@@ -95,7 +95,7 @@ test.concurrent.for(EVERY)('$name with --workers $workers: exit 3, no verdict', 
   const problem = JSON.parse(running.stdout()) as { code: string; detail: string };
   expect(problem, running.stderr()).toMatchObject({ code: 'store_lost', status: 503 });
   expect(problem.detail).toMatch(befall.what);
-  expect(problem.detail).toContain('no verdict is told');
+  expect(problem.detail).toContain('no verdict is given');
   expect(running.stderr()).not.toMatch(/ {4}at /);
 });
 
@@ -142,7 +142,7 @@ test.concurrent('who only looks at a run, or waits for runs, notices too', async
 
   for (const process of [run, watch, worker]) {
     expect(await endOf(process), process.stderr()).toEqual({ code: 3, signal: null });
-    expect(process.stderr()).toMatch(/ was removed while (the store|it) was in use, so no verdict is told/);
+    expect(process.stderr()).toMatch(/ was removed while (the store|it) was in use, so no verdict is given/);
     expect(process.stderr()).not.toMatch(/ {4}at /);
   }
 });

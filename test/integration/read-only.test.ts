@@ -50,7 +50,8 @@ test.skipIf(leftOut)(
       ['bless', run_id],
       ['correct', run_id, 'c0002', '--status', 'passed', '--reason', 'x'],
     ]) {
-      const { code, stdout } = await proctor(exam, [...argv, '--json']);
+      const { code, stdout, stderr } = await proctor(exam, [...argv, '--json']);
+      expect(stderr).not.toContain('what the file holds'); // it shows nothing
       const wrong = JSON.parse(stdout) as { code: string; detail: string };
       expect([argv, code, wrong.code]).toEqual([argv, 3, expect.stringMatching(/^store_(read_only|failed)$/)]);
       expect(wrong.detail).not.toContain('\n    at ');

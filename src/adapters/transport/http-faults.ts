@@ -7,6 +7,8 @@ export interface StatusFault {
   readonly suspect?: true;
   /** The other side is there and asks to be called less often. */
   readonly throttled?: true;
+  /** What the provider called it, where that says more than the status (`model_not_found`). */
+  readonly class?: string;
 }
 
 const INFRASTRUCTURE: ReadonlySet<number> = new Set([408, 502, 503, 504]);
@@ -33,23 +35,25 @@ const MOST_PARSED = 65_536;
 
 /** Reads a status with the body that came with it: a provider's error code tells more than the status. */
 export function statusFault(status: number, body: string, headers: Readonly<Record<string, string>>): StatusFault {
-  if (CONFIGURATION.has(status) || (status >= 400 && status < 500 && saysSo(body))) return { fault: 'configuration' };
+  if (CONFIGURATION.has(status)) return { fault: 'configuration' };
+  const said = status >= 400 && status < 500 ? providerCode(body) : null;
+  if (said !== null) return { fault: 'configuration', class: said };
   if (status === 429) return { fault: 'infrastructure', throttled: true };
   if (INFRASTRUCTURE.has(status))
     return { fault: 'infrastructure', ...(headers['retry-after'] === undefined ? {} : { throttled: true as const }) };
   return { fault: 'agent', ...(SUSPECT.has(status) ? { suspect: true as const } : {}) };
 }
 
-function saysSo(body: string): boolean {
-  if (body.length > MOST_PARSED || !body.trimStart().startsWith('{')) return false;
+function providerCode(body: string): string | null {
+  if (body.length > MOST_PARSED || !body.trimStart().startsWith('{')) return null;
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    return false; // a body that is no JSON has no error code
+    return null; // a body that is not JSON has no error code
   }
-  return ['/error/code', '/error/type', '/error/status', '/code', '/type'].some((pointer) => {
-    const said = pointerValue(value, pointer);
-    return typeof said === 'string' && SAID.has(said.toLowerCase());
-  });
+  const said = ['/error/code', '/error/type', '/error/status', '/code', '/type'].map((pointer) =>
+    pointerValue(value, pointer),
+  );
+  return said.map((code) => String(code).toLowerCase()).find((code) => SAID.has(code)) ?? null;
 }

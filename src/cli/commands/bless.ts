@@ -7,7 +7,7 @@ import { printable } from '../output.ts';
 
 /** `proctor bless RUN`: the run is from now on what `gate.baseline.run: blessed` of its profile means. */
 export const bless: Command<{ readonly run: string }> = async ({ openApp, output }, options) => {
-  await using app = await openApp({ existing: true });
+  await using app = await openApp({ existing: true, writes: true });
   const run = await findRun(app.store, options.run);
   const { gate_status, revision } = await viewRun(app.store, run);
   const { profile_id } = (await readSnapshot(app.store, run)).profile;

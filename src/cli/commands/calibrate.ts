@@ -7,7 +7,7 @@ import { type Calibration, type CalibrationItem, calibrate as measure } from '..
 import { readRegular } from '../../lib/regular-file.ts';
 import { parseStrictJson } from '../../lib/strict-json.ts';
 import type { Command } from '../context.ts';
-import { cut, number, percent, table, usd } from '../format.ts';
+import { counted, cut, number, percent, table, usd } from '../format.ts';
 import { type Output, printable } from '../output.ts';
 
 const MOST_FAILED = 0.1; // of the items
@@ -44,7 +44,7 @@ export const calibrate: Command<CalibrateOptions> = async (context, options) => 
 function gate({ items, failed, agreement }: Calibration, least: number, output: Output): number {
   const alpha = agreement.krippendorff_alpha;
   if (failed > MOST_FAILED * items) {
-    output.note(`proctor: ${failed} of ${items} items could not be graded: the rest says too little`);
+    output.note(`proctor: ${failed} of ${counted(items, 'item')} could not be graded: the rest says too little`);
     return 5;
   }
   if (alpha === null) {
@@ -90,7 +90,7 @@ async function readSet(file: string, shown: string): Promise<CalibrationItem[]> 
     return [];
   });
   if (problems.length === 0 && items.length > 0) return items;
-  throw new ProctorError('invalid_input', `\`${shown}\` is no calibration set`, {
+  throw new ProctorError('invalid_input', `\`${shown}\` is not a calibration set`, {
     diagnostics: problems.length > 0 ? problems.slice(0, 100) : [diagnostic('it holds no items', { file: shown })],
   });
 }
@@ -100,7 +100,7 @@ function itemOf(line: string): CalibrationItem | string {
   const [issue] = parsed.issues;
   if (parsed.type === 'invalid' || issue !== undefined) return issue?.message ?? 'it is not JSON';
   const { value } = parsed;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'it is no JSON object';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'it is not a JSON object';
   const { input = null, context = null, expected = null, answer, score } = value as Record<string, unknown>;
   if (answer === undefined || answer === null) return 'it has no `answer`';
   if (typeof score !== 'number' || !(score >= 0 && score <= 1)) return '`score` must be a number from 0 to 1';
@@ -131,7 +131,7 @@ function text(found: Calibration, reference: EvaluatorReference, output: Output)
         ? 'not known'
         : `${signed(agreement.bias)} ${agreement.bias > 0 ? '(kinder than people)' : agreement.bias < 0 ? '(harsher than people)' : ''}`,
     ],
-    ['spent', `${usd(spent.cost_micro_usd)}, ${number(spent.tokens)} tokens`],
+    ['spent', `${usd(spent.cost_micro_usd)}, ${counted(spent.tokens, 'token')}`],
   ];
   const worst = found.worst.map((item) => [
     `  item ${item.item}`,

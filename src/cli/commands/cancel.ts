@@ -8,7 +8,7 @@ const SWEEP = 1_000;
 
 /** `proctor cancel RUN`: requests the cancellation and ends what nobody holds; workers let go of the rest at their next look. */
 export const cancel: Command<{ readonly run: string; readonly reason: string }> = async (context, options) => {
-  await using app = await context.openApp({ existing: true });
+  await using app = await context.openApp({ existing: true, writes: true });
   const run = await findRun(app.store, options.run);
   if (!(await app.store.requestCancel(run.run_id, await said(app, run, options.reason)))) {
     throw new ProctorError('illegal_transition', `run ${run.run_id} is ${run.status} and cannot be cancelled any more`);

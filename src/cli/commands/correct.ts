@@ -24,7 +24,7 @@ export const correct: Command<CorrectOptions> = async ({ openApp, output }, opti
   if (status !== 'passed' && status !== 'failed')
     throw new ProctorError('usage', `\`--status\` is \`${status}\`; it must be passed or failed`);
   if (options.reason.trim() === '') throw new ProctorError('usage', 'say why with `--reason`: the record stays');
-  await using app = await openApp({ existing: true });
+  await using app = await openApp({ existing: true, writes: true });
   const run = await findRun(app.store, options.run);
   const before = await viewRun(app.store, run);
   const row = await correctGrade(

@@ -15,7 +15,7 @@ import { programFile } from '../../lib/program-file.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { demoProfile } from '../demo/profile.ts';
 import { ticketCases } from '../demo/tickets.ts';
-import { duration, number } from '../format.ts';
+import { counted, duration, number } from '../format.ts';
 import { planFrom } from '../plan-from.ts';
 import { showProgress } from '../progress.ts';
 import { runReport } from '../report.ts';
@@ -87,7 +87,7 @@ export const demo: Command<Record<string, never>> = async (context) => {
     const document = await describeRun(app.store, run);
     step(
       'taken over',
-      `${number(document.stale_attempts)} executions of the dead worker went on elsewhere; none lost, none graded twice\n`,
+      `${counted(document.stale_attempts, 'execution')} of the dead worker went on elsewhere; none lost, none graded twice\n`,
     );
     const verification = await verifyRun(app, run, null);
     output.result(
@@ -156,7 +156,7 @@ async function killOne(
     const ended = progress.completed + progress.failed + progress.timed_out;
     if (ended >= KILL_AFTER && holder !== undefined) {
       victim?.kill('SIGKILL');
-      step('SIGKILL', `${holder.worker} (pid ${holder.pid}) while it held ${number(holder.held)} executions`);
+      step('SIGKILL', `${holder.worker} (pid ${holder.pid}) while it held ${counted(holder.held, 'execution')}`);
       return;
     }
     if (ended === progress.total) return;

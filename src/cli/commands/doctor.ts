@@ -37,7 +37,7 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
     findings.push({
       check: 'triggers',
       ok: wrong.length === 0,
-      detail: wrong.length === 0 ? 'every trigger stands' : `${wrong.join(', ')}; restore a backup`,
+      detail: wrong.length === 0 ? 'every trigger is in place' : `${wrong.join(', ')}; restore a backup`,
     });
     findings.push(clockFinding(app.store.clockReport()));
     const live = await app.store.liveSessions(app.clock.now() - 60_000);

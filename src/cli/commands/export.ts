@@ -10,6 +10,7 @@ import type { RunRow } from '../../contract/store.ts';
 import { revisionRoots } from '../../core/evidence.ts';
 import { describeRun } from '../../engine/describe.ts';
 import { describeExecutions } from '../../engine/describe-executions.ts';
+import { pausedText } from '../../engine/paused.ts';
 import { findRun } from '../../engine/run.ts';
 import { viewRun } from '../../engine/run-view.ts';
 import { randomText } from '../../lib/id.ts';
@@ -37,11 +38,7 @@ export const exportRun: Command<ExportOptions> = async (context, options) => {
     throw new ProctorError('usage', 'a bundle holds every revision; --revision is for the other formats');
   await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run);
-  if (run.finished_at === null)
-    throw new ProctorError(
-      'illegal_transition',
-      `${run.run_id} is ${run.status}: a run is exported when it has ended; \`proctor resume ${run.run_id}\` goes on with it`,
-    );
+  if (run.finished_at === null) throw await notEnded(app, run);
   const target = options.out === undefined ? null : path.resolve(context.cwd, options.out);
   if (exporter === null) return await bundleOf(context, app, run, target ?? '', options.sign ?? null);
   const view = await viewRun(app.store, run, options.revision ?? null);
@@ -60,6 +57,15 @@ export const exportRun: Command<ExportOptions> = async (context, options) => {
   );
   return 0;
 };
+
+async function notEnded({ store }: App, { run_id, status }: RunRow): Promise<ProctorError> {
+  const tripped = await store.breaker(run_id);
+  const how = tripped === null ? status : `paused (${pausedText(tripped)})`;
+  return new ProctorError(
+    'illegal_transition',
+    `${run_id} is ${how}: a run is exported when it has ended; \`proctor resume ${run_id}\` goes on with it`,
+  );
+}
 
 async function bundleOf(
   { output, cwd }: CommandContext,

@@ -12,7 +12,7 @@ interface RegradeOptions extends Working {
 
 /** `proctor regrade RUN`: a new run over the kept answers of a completed one, by other evaluators or the same; nobody is asked again. */
 export const regrade: Command<RegradeOptions> = async (context, options) => {
-  await using app = await context.openApp({ existing: true });
+  await using app = await context.openApp({ existing: true, writes: true });
   const run = await findRun(app.store, options.run);
   const loaded =
     options.profile === undefined

@@ -26,7 +26,7 @@ export const run: Command<RunOptions> = async (context, options) => {
   const none = (error: unknown): never => {
     throw withNext(error, 'then run it again: no run was created');
   };
-  await using app = await context.openApp().catch(none);
+  await using app = await context.openApp({ writes: true }).catch(none);
   const run_id = await created(context, app, options).catch(none);
   if (run_id === null) return 0;
   if (options.detach) {

@@ -23,7 +23,7 @@ export const runs: Command<{ readonly limit: number; readonly after?: string }> 
   else {
     const rows = documents.map((document) => [
       document.run_id,
-      document.status,
+      document.paused === null ? document.status : output.style('yellow', 'paused'),
       `${output.style(COLOURS[document.gate_status] ?? 'dim', document.gate_status)}${document.revision === null ? '' : output.style('dim', ` (revision ${document.revision.number})`)}`,
       document.pass_rate === null ? '-' : percent(document.pass_rate),
       number(document.executions.total),

@@ -20,13 +20,13 @@ export const verify: Command<VerifyOptions> = async (context, options) => {
   const file = path.resolve(context.cwd, options.run);
   if (await isBundleFile(file)) return await verifyFile(context, file, options);
   if (options.key !== undefined)
-    throw new ProctorError('usage', `--key is for a signed bundle, and \`${options.run}\` is no bundle`);
+    throw new ProctorError('usage', `--key is for a signed bundle, and \`${options.run}\` is not a bundle`);
   await using app = await context.openApp({ existing: true });
   const run = await findRun(app.store, options.run).catch((error: unknown) => {
     if (!ProctorError.is(error) || error.code !== 'not_found' || !/[./]/.test(options.run)) throw error;
     throw new ProctorError(
       'not_found',
-      `\`${options.run}\` is no bundle, and no run of that name is in \`${app.places.store}\``,
+      `\`${options.run}\` is not a bundle, and no run in \`${app.places.store}\` has that name`,
     );
   });
   const found = await verifyRun(app, run, options.expect ?? null);

@@ -22,7 +22,7 @@ const DEFAULT_CONCURRENCY = 64; // a run's own `limits.concurrency`, shared over
 
 /** `proctor worker`: works on the runs of this store until it is stopped, or until the runs it was given have ended. */
 export const worker: Command<WorkerCommandOptions> = async (context, options) => {
-  await using app = await context.openApp({ existing: options.run !== undefined });
+  await using app = await context.openApp({ existing: options.run !== undefined, writes: true });
   const { output } = context;
   const run_ids =
     options.run === undefined

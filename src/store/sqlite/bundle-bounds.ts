@@ -34,7 +34,7 @@ export function refuseLargeSchema(file: string): void {
     if (!sound)
       throw new ProctorError(
         'store_altered',
-        `\`${file}\` is no bundle that Proctor made: its schema is not one of Proctor's`,
+        `\`${file}\` is not a bundle that Proctor made: its schema is not one that Proctor makes`,
       );
   } finally {
     closeSync(handle);
@@ -86,7 +86,7 @@ export function refuseLargeRows(connection: Connection, file: string): void {
   const refuse = (table: string, bytes: number) => {
     throw new ProctorError(
       'store_altered',
-      `\`${file}\` is no bundle that Proctor made: \`${table}\` has ${bytes} bytes that would be read at once`,
+      `\`${file}\` is not a bundle that Proctor made: \`${table}\` would need ${bytes} bytes of memory at once`,
     );
   };
   const tables = connection.all<{ name: string }>(

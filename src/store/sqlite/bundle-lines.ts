@@ -69,7 +69,7 @@ export class BundleLines {
   /** The error for a file that is not what a bundle is. */
   broken(message: string): ProctorError {
     const at = `line ${this.#number}`;
-    return new ProctorError('store_altered', `\`${this.#shown}\` is no bundle that Proctor made: ${at}: ${message}`);
+    return new ProctorError('store_altered', `\`${this.#shown}\` is not a bundle that Proctor made: ${at}: ${message}`);
   }
 
   /** Where the line in hand ends; null at the end of the file. */
@@ -100,7 +100,7 @@ export class BundleLines {
   }
 
   #parsed(bytes: Buffer): BundleLine {
-    if (!isFlat(bytes)) throw this.broken('it is no list of a name and a flat object');
+    if (!isFlat(bytes)) throw this.broken('it is not a list of a name and a flat object');
     let value: unknown;
     const text = bytes.toString('utf8');
     try {
@@ -110,7 +110,7 @@ export class BundleLines {
     }
     const [kind, members] = value as readonly unknown[];
     if (typeof kind !== 'string' || typeof members !== 'object' || members === null)
-      throw this.broken('it is no list of a name and a flat object');
+      throw this.broken('it is not a list of a name and a flat object');
     const row = members as Readonly<Record<string, BundleValue>>;
     // In any other form the same row could be written in another way, and a byte would be free to differ.
     if (!isCanonical(text, kind, row)) throw this.broken('it is not in canonical form');

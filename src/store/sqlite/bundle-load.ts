@@ -72,14 +72,14 @@ function readLines(lines: BundleLines, connection: Connection, columns: Columns)
     if (line === null) throw lines.broken('the file ends without a statement');
     if (line.kind === 'bundle') {
       const seal = sealOf(lines, line);
-      if (lines.next() !== null) throw lines.broken('something stands behind the statement');
+      if (lines.next() !== null) throw lines.broken('the file goes on after the statement');
       return { bodies, seal, file_digest: line.digest_before, end };
     }
     if (line.kind === 'artifact') takeBody(lines, line, bodies);
     else {
       if (pages.add(line.kind, line.members, lines.offset - end) > MOST_PAGE_BYTES)
         throw lines.broken(
-          `rows of \`${line.kind.slice(0, 60)}\` that are read together have more than ${MOST_PAGE_BYTES} bytes`,
+          `rows of \`${line.kind.slice(0, 60)}\` that are read together take more than ${MOST_PAGE_BYTES} bytes`,
         );
       insert(lines, connection, columns, line);
     }
@@ -88,8 +88,9 @@ function readLines(lines: BundleLines, connection: Connection, columns: Columns)
 
 function takeBody(lines: BundleLines, { members }: BundleLine, bodies: Map<string, BodyPlace>): void {
   const { digest, bytes } = members;
-  if (typeof digest !== 'string' || typeof bytes !== 'number') throw lines.broken('it names no artifact');
-  if (bodies.has(digest)) throw lines.broken(`artifact ${digest} stands in the bundle twice`);
+  if (typeof digest !== 'string' || typeof bytes !== 'number')
+    throw lines.broken('it does not name an artifact and its length');
+  if (bodies.has(digest)) throw lines.broken(`the bundle holds artifact ${digest} twice`);
   const found = lines.body(bytes);
   if (found.digest !== digest) throw lines.broken(`artifact ${digest} was altered: its digest is ${found.digest}`);
   bodies.set(digest, { offset: found.offset, bytes });
@@ -100,7 +101,7 @@ function insert(lines: BundleLines, connection: Connection, columns: Columns, { 
   const names = Object.keys(members);
   // What stands in the statement below is a name of ours, never a text of the file.
   if (known === undefined || kind === 'migration')
-    throw lines.broken(`\`${kind.slice(0, 60)}\` is no table of a bundle`);
+    throw lines.broken(`\`${kind.slice(0, 60)}\` is not a table of a bundle`);
   const strange = names.find((name) => !known.has(name));
   if (strange !== undefined) throw lines.broken(`\`${kind}\` has no column \`${strange.slice(0, 60)}\``);
   try {
@@ -115,7 +116,7 @@ function sealOf(lines: BundleLines, { members }: BundleLine): BundleSeal {
   const { statement, signature, public_key, ...others } = members;
   const text = (value: BundleValue | undefined): value is string | null => value === null || typeof value === 'string';
   if (typeof statement !== 'string' || !text(signature) || !text(public_key) || Object.keys(others).length > 0)
-    throw lines.broken('it is no statement');
+    throw lines.broken('it is not a statement');
   return { statement, signature, public_key };
 }
 

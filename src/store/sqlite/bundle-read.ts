@@ -43,7 +43,7 @@ export function openSqliteBundle(file: string): OpenBundle & Disposable {
   try {
     const strange = schemaProblems(connection);
     if (strange.length > 0)
-      throw new ProctorError('store_altered', `\`${file}\` is no bundle that Proctor made: ${strange.join('; ')}`);
+      throw new ProctorError('store_altered', `\`${file}\` is not a bundle that Proctor made: ${strange.join('; ')}`);
     refuseLargeRows(connection, file);
     return {
       format: 1,

@@ -87,7 +87,8 @@ created_at started_at finished_at cancel_requested_at reason verdict content_dig
   },
   breaker: {
     nothing: {
-      run_no: 'of a run that has ended; before that whether the run is stopped because its first calls all fail, which its events tell',
+      run_no:
+        'of a run that has ended; before that whether the run is stopped because its first calls all fail, which its events tell',
       side: 'the same',
       worked: 'the same',
       class: 'the same',

@@ -16,11 +16,11 @@ export function clockDifferences(connection: Connection): string[] {
   const strange = connection
     .all<{ key: string }>('select key from meta order by key')
     .filter(({ key }) => !KEYS.includes(key))
-    .map(({ key }) => `meta: \`${key}\` is no key of Proctor's`);
+    .map(({ key }) => `meta: \`${key}\` is not a key that Proctor writes`);
   if (strange.length > 0) return strange;
   if (clock === undefined) return ['meta: `last_now` is missing'];
   const { type, shown, beyond, behind } = clock;
   if (!['integer', 'real'].includes(type) || beyond === 1)
-    return [`meta: \`last_now\` is \`${shown}\`, which is no instant`];
+    return [`meta: \`last_now\` is \`${shown}\`, which is not an instant`];
   return behind === 1 ? [`meta: \`last_now\` is \`${shown}\`, before the last event`] : [];
 }

@@ -13,7 +13,9 @@ export function machineDifferences(connection: Connection): string[] {
   const stored = connection
     .all<{ edge: string }>("select machine || ': ' || from_state || ' → ' || to_state as edge from state_transition")
     .map(({ edge }) => edge);
-  const forged = stored.filter((edge) => !known.has(edge)).map((edge) => `${edge} is no transition of Proctor's`);
+  const forged = stored
+    .filter((edge) => !known.has(edge))
+    .map((edge) => `${edge} is not a transition that Proctor has`);
   for (const edge of stored) known.delete(edge);
   return [...forged, ...[...known].map((edge) => `${edge} is missing`)];
 }

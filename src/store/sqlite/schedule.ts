@@ -122,7 +122,7 @@ on conflict (one) do update set at = ?1, wall = ?2, boot_id = ?3, uptime_ms = ?4
 
 function lastNow({ last_now }: Row): number {
   if (typeof last_now !== 'number' || !Number.isInteger(last_now) || last_now < 0 || last_now > LATEST)
-    throw altered(`is \`${String(last_now).slice(0, 40)}\`, which is no instant before ${instant(LATEST)}`);
+    throw altered(`is \`${String(last_now).slice(0, 40)}\`, which is not an instant before ${instant(LATEST)}`);
   return last_now;
 }
 

@@ -25,11 +25,11 @@ export class StoreFile {
   }
 
   /** Throws `store_lost` unless each path still leads to the open file. */
-  confirm(): void {
+  confirm(run: string | null = null): void {
     for (const file of this.#files) {
       const found = look(file.path);
       if (found === null || found.inode !== file.inode || found.device !== file.device)
-        throw lost(`${whatHappened(file, found)} while the store was in use`);
+        throw lost(`${whatHappened(file, found)} while the store was in use`, run);
     }
   }
 
@@ -38,23 +38,23 @@ export class StoreFile {
    * place is still the same file.
    */
   confirmRun(runId: string, evidenceRoot: string | null): void {
-    this.confirm();
+    this.confirm(runId);
     if (this.#files.length < 3) return; // in memory, or opened without a log: nothing was written
     let found: unknown;
     try {
       using db = new DatabaseSync(this.#path, { readOnly: true, timeout: 1_000 });
       found = db.prepare('select evidence_root from run where run_id = ?').get(runId)?.['evidence_root'];
     } catch (error) {
-      throw lost(`\`${this.#path}\` cannot be read any more`, error);
+      throw lost(`\`${this.#path}\` cannot be read any more`, runId, error);
     }
-    if (found !== evidenceRoot) throw lost(`\`${this.#path}\` no longer holds run ${runId} as it ended`);
+    if (found !== evidenceRoot) throw lost(`\`${this.#path}\` no longer holds run ${runId} as it ended`, runId);
   }
 }
 
-function lost(what: string, cause?: unknown): ProctorError {
+function lost(what: string, run: string | null, cause?: unknown): ProctorError {
   return new ProctorError(
     'store_lost',
-    `${what}, so no verdict is told: its evidence is not kept. Put the store back, if it was moved, and \`proctor resume\` the run; else restore a backup or run again`,
+    `${what}, so no verdict is given: its evidence is not kept. Put the store back if it was moved, then \`proctor resume ${run ?? 'RUN'}\`${run === null ? ' (`proctor runs` shows the run)' : ''}; otherwise restore a backup or run again`,
     { cause },
   );
 }
@@ -63,7 +63,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    throw lost(`\`${path}\` was removed or renamed while it was opened`, error);
+    throw lost(`\`${path}\` was removed or renamed while it was opened`, null, error);
   }
 }
 
