@@ -67,6 +67,9 @@ test('a grade corrected by hand is a new record: the verdict is revised, the run
   const junit = (await proctor(at, ['export', 'last', '--format', 'junit'])).stdout;
   expect(junit).toMatch(/<testsuites name="known" tests="11" failures="1"/);
   expect(junit).toContain('name="gate_status" value="pass"');
+  const told = /corrected to passed by human:[^<]*: [^<]+</; // also a case that passes by its correction
+  expect(junit).toMatch(told);
+  expect((await proctor(at, ['export', 'last', '--format', 'html'])).stdout).toMatch(told);
   expect(
     (await proctor(at, ['correct', 'last', 'c0005', '--status', 'passed', '--score', '0', '--reason', 'x'])).stderr,
   ).toContain('contradicts itself');

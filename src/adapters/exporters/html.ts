@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { correctionText } from '../../core/correction-text.ts';
 import { escapeHtml as text } from './html-escape.ts';
 import { type Failing, failingOf, failingSection } from './html-failing.ts';
 import { SCRIPT, STYLE } from './html-page.ts';
@@ -28,6 +29,7 @@ export const html: Exporter = {
     yield baselineSection(run);
     yield histogramSection(found.bins, found.unscored);
     yield failingSection(found.failing, found.not_passed, run.repeats);
+    yield correctedSection(found.corrected);
     yield* listSection(found.rows, found.total);
     yield `<footer><p>run <code>${text(run.run_id)}</code>${evidence(run)}</p></footer>\n</main>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
   },
@@ -39,6 +41,7 @@ type ListRow = readonly [string, number, 'p' | 'f' | 'e' | 'c', number | null];
 interface Found {
   readonly bins: number[];
   readonly failing: Failing[];
+  readonly corrected: string[];
   readonly rows: ListRow[];
   listed: number;
   unscored: number;
@@ -50,6 +53,7 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
   const found: Found = {
     bins: Array(BINS).fill(0),
     failing: [],
+    corrected: [],
     rows: [],
     listed: 0,
     unscored: 0,
@@ -58,6 +62,9 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
   };
   for await (const execution of executions) {
     found.total += 1;
+    const corrected = correctionText(execution);
+    if (corrected !== null && found.corrected.length < MOST_FAILING)
+      found.corrected.push(`${execution.case_id} #${execution.repeat}: ${corrected.slice(0, 400)}`);
     const { aggregate, case_id, repeat } = execution;
     const score = aggregate?.score ?? null;
     if (score === null) found.unscored += 1;
@@ -71,6 +78,11 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
       found.rows.push([case_id, repeat, markOf(execution), score === null ? null : Math.round(score * 1e4) / 1e4]);
   }
   return found;
+}
+
+function correctedSection(corrected: readonly string[]): string {
+  if (corrected.length === 0) return '';
+  return `<section><h2>Corrected by hand</h2><ul>${corrected.map((line) => `<li>${text(line)}</li>`).join('')}</ul></section>\n`;
 }
 
 function markOf({ aggregate, fault }: ExecutionDocument): ListRow[2] {

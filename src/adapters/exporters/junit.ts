@@ -1,5 +1,6 @@
 import type { ExecutionDocument, RunDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { correctionText } from '../../core/correction-text.ts';
 import { executionText, worstSeverity } from '../../core/execution-sections.ts';
 import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
@@ -88,12 +89,14 @@ function testcase(run: RunDocument, execution: ExecutionDocument): string {
   const name = run.repeats > 1 ? `${case_id} #${repeat}` : case_id;
   const head = `    <testcase${attributes({ classname: run.profile.profile_id, name, time: seconds(execution.latency_ms) })}`;
   const kind = elementOf(execution);
-  if (kind === 'passed') return `${head}/>\n`;
+  const corrected = correctionText(execution);
+  const note = corrected === null ? '' : `<system-out>${escapeXml(corrected)}</system-out>`;
+  if (kind === 'passed') return note === '' ? `${head}/>\n` : `${head}>${note}</testcase>\n`;
   const message = whyNotPassed(execution);
   if (kind === 'skipped') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
   const type = fault ?? 'not_passed';
   const body = `execution ${execution.execution_id}, severity ${worstSeverity(execution)}\n${executionText(execution, MOST_CHARACTERS)}`;
-  return `${head}><${kind}${attributes({ message, type })}>${escapeXml(body)}</${kind}></testcase>\n`;
+  return `${head}><${kind}${attributes({ message, type })}>${escapeXml(body)}</${kind}>${note}</testcase>\n`;
 }
 
 function seconds(ms: number | null): string | null {
