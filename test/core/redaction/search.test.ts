@@ -49,6 +49,15 @@ describe('a secret between letters that were never encoded, as those of a path',
   });
 });
 
+test('a secret among bytes that are no text is told by its exact place, as UTF-16 and encoded twice', () => {
+  const wide = Buffer.from(SECRET, 'utf16le').toString('hex');
+  const found = search.find(`${'ff'.repeat(20)}${wide}${'ff'.repeat(20)}`);
+  expect(found).toEqual([{ start: 40, end: 40 + wide.length - 2, owner: 0 }]);
+  const short = new SecretSearch(['abc-ef']);
+  const twice = Buffer.from(Buffer.from('abc-ef').toString('base64')).toString('base64').replace(/=+$/, '');
+  expect(short.find(`${'/'.repeat(16)}${twice}${'/'.repeat(16)}`)).not.toEqual([]);
+});
+
 test('a secret with spaces is found in one line and in several, also when it is the only one', () => {
   const phrase = new SecretSearch(['two words']);
   for (const text of ['two words', 'two  words', 'TWO+words', 'two \n words'])
