@@ -53,7 +53,18 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   }
 }
 
-const NOT_WRITTEN = ['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT', 'EISDIR', 'ENOTDIR'];
+const NOT_WRITTEN = [
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'ENOSPC',
+  'EDQUOT',
+  'EISDIR',
+  'ENOTDIR',
+  'EEXIST',
+  'ENAMETOOLONG',
+  'ELOOP',
+];
 
 /** A file or folder that the system does not let a command write is no fault of ours: a plain error without a trace. */
 function notWritten(error: unknown): unknown {
@@ -61,7 +72,7 @@ function notWritten(error: unknown): unknown {
   if (ProctorError.is(error) || code === undefined || path === undefined || !NOT_WRITTEN.includes(code)) return error;
   return new ProctorError(
     'invalid_input',
-    `\`${path}\` cannot be read or written (${code}); check the disk and the permissions`,
+    `\`${path}\` cannot be read or written (${code}); check its name, the disk and the permissions`,
     {
       cause: error,
     },

@@ -139,3 +139,18 @@ test('watch --events prints the chain of a run once, in order', async () => {
   expect(events.at(0)?.type).toBe('run_created');
   expect(events.at(-1)?.type).toBe('run_completed');
 });
+
+test('a folder that cannot be made is a plain error, whatever is wrong with its name', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(path.join(folder.path, 'file'), '');
+  for (const [name, code] of [
+    ['file', 'EEXIST'],
+    ['file/below', 'ENOTDIR'],
+    ['a'.repeat(3_000), 'ENAMETOOLONG'],
+  ] as const) {
+    const found = await proctor(folder.path, ['init', name]);
+    expect({ code: found.code, stdout: found.stdout }).toEqual({ code: 2, stdout: '' });
+    expect(found.stderr).toContain(`cannot be read or written (${code}); check its name`);
+    expect(found.stderr).not.toContain('    at ');
+  }
+});
