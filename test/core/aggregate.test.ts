@@ -142,6 +142,16 @@ describe.each([methodOf({}), methodOf({ method: 2 })])('method $version', (metho
     });
   });
 
+  test('dimensions stand by name, whatever the order of the evaluators', () => {
+    const results = ['b', 'a'].map((dimension) => failed({ dimension }));
+    const found = of(results, { a: { blocking: true }, b: { blocking: true } });
+    expect(Object.keys(found.dimensions)).toEqual(['a', 'b']);
+    expect(found.blocking_failures).toEqual(['dimension a', 'dimension b']);
+    const evaluators = ['b', 'a'].map((dimension) => ({ ref: 'regex@1', dimension }));
+    const [group] = profileOf({ case_groups: [groupOf('g', { evaluators })] }).case_groups;
+    expect(Object.keys(method.failedAggregate(group!).dimensions)).toEqual(['a', 'b']);
+  });
+
   test('the dimensions of a group, each once, sorted; all 0 where the agent failed', () => {
     const evaluators = ['b', 'a', 'b'].map((dimension) => ({ ref: 'regex@1', dimension }));
     const [group] = profileOf({ case_groups: [groupOf('g', { evaluators })] }).case_groups;

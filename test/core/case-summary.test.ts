@@ -105,6 +105,9 @@ describe('the line of a summary', () => {
     expect(summaryLine({ ...plain, cluster: 'k', score: 1 / 3, exact })).toBe(
       '["a","digest","k",3,1,"1/3",["format","tone"],[1,"2/3"]]',
     );
+    expect(summaryLine({ ...plain, score: 1 / 3, exact: { score: '1/3' } })).toBe(
+      '["a","digest",null,3,1,"1/3",["format","tone"],[1,0.25]]',
+    );
     expect(summaryLine({ ...plain, score: null, dimensions: {} })).toBe('["a","digest",null,3,1,null,[],[]]');
   });
 

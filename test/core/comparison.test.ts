@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ComparisonBuilder } from '../../src/core/comparison.ts';
+import { ComparisonBuilder, PAIRED_TESTS } from '../../src/core/comparison.ts';
 import { methodOf } from '../../src/core/method.ts';
 import { compared, metricRows, type Paired, summaryOf } from '../support/comparisons.ts';
 import { profileOf } from '../support/verdicts.ts';
@@ -166,6 +166,12 @@ test('the smallest effect that could have been found follows from the error wher
     expect(compared(method, SWAPPED.slice(0, 6)).metrics[0]?.minimal_detectable_effect).toBe(1);
     expect(compared(method, SWAPPED.slice(0, 5)).metrics[0]?.minimal_detectable_effect).toBeNull();
   }
+});
+
+test('the pass rate decides by its own test, whatever else is compared', () => {
+  expect(compared(2, FELL).reason).toContain('fell by 0.6250, exact_mcnemar p = 0.00195 below 0.05');
+  expect(compared(2, REPEATED, { alpha: 0.5, max_regressions: 4 }).reason).toContain('paired_bootstrap p = 0.500');
+  expect(PAIRED_TESTS).toEqual(['exact_mcnemar', 'paired_bootstrap']);
 });
 
 test('thirds are compared exactly by method 2', () => {

@@ -13,6 +13,8 @@ describe('the interval of a mean', () => {
   it.each([
     [15, 15, 0.7819806390894659, 1],
     [14, 15, 0.6805154334216966, 0.9983135697586473],
+    [16, 16, 0.025 ** (1 / 16), 1],
+    [64, 64, 0.025 ** (1 / 64), 1],
     [1, 2, 0.01257911709342505, 0.9874208829065749],
     [20, 40, 0.33801781373723455, 0.6619821862627655],
     [39, 40, 0.8684141415172343, 0.9993672550679505],
@@ -97,6 +99,17 @@ describe('the interval of a mean', () => {
     const even = meanInterval({ sums: Array<number>(101).fill(1), counts: Array<number>(101).fill(1) }, 0.95);
     expect(lone?.[0]).toBeLessThan(0.5);
     expect(even?.[0]).toBeGreaterThan(0.96);
+  });
+
+  it('from 2,049 units on takes means in 5,040 steps, below for the lower bound and above for the upper one', () => {
+    const of = (n: number, mean: number) => meanInterval(units(Array<number>(n).fill(mean), 1), 0.95) ?? [0, 1];
+    const below = Math.floor(0.1234 * 5_040) / 5_040;
+    expect(of(2_049, 0.1234)[0]).toBe(of(2_049, below)[0]);
+    expect(of(2_049, 0.1234)[1]).toBe(of(2_049, below + 1 / 5_040)[1]);
+    expect(of(2_048, 0.1234)[0]).toBeGreaterThan(of(2_048, below)[0]);
+    expect(of(2_048, 0.1234)[1]).toBeLessThan(of(2_048, below + 1 / 5_040)[1]);
+    // A step that rounding missed by a hair is the step.
+    expect(of(2_049, 3 / 7)).toEqual(of(2_049, 2_160 / 5_040));
   });
 
   it('of more than 2,048 units is rounded outwards, and stays close to the exact one', () => {
