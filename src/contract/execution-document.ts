@@ -111,6 +111,8 @@ export const executionDocumentSchema = z
     attempts: z.array(attemptSchema),
     /** What the profile's `persistence` did not keep. */
     not_kept: z.array(z.enum(['output', 'raw', 'trace', 'evaluator_evidence'])),
+    /** Parts of the answer that a secret was taken out of: they were graded as they came. */
+    redacted: z.array(z.string()),
   })
   .meta({
     id: 'execution_document',

@@ -35,6 +35,10 @@ export function executionSections(execution: ExecutionDocument): Section[] {
       'not kept',
       execution.not_kept.length === 0 ? null : `${execution.not_kept.join(', ')} (the profile’s persistence)`,
     ],
+    [
+      'redacted',
+      execution.redacted.length === 0 ? null : `${execution.redacted.join(', ')}: a secret was taken out after grading`,
+    ],
     [`attempts (${execution.attempts.length})`, lines(execution.attempts.map(attemptText))],
   ];
   return sections.flatMap(([title, text]) => (text === null || text === '' ? [] : [{ title, text: shown(text) }]));

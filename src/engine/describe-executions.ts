@@ -72,6 +72,7 @@ interface Came {
   readonly failure: ExecutionDocument['failure'];
   readonly results: readonly EvaluatorResult[];
   readonly kept: boolean;
+  readonly redacted: readonly string[];
 }
 
 class Describer {
@@ -154,6 +155,7 @@ class Describer {
       failure: came.failure,
       attempts,
       not_kept: this.#notKept(came),
+      redacted: [...came.redacted],
     };
   }
 
@@ -204,7 +206,8 @@ class Describer {
       }
     }
     const kept = answer === null || answer.envelope !== null;
-    return { envelope: answer?.envelope ?? null, latency_ms: answer?.latency_ms ?? null, failure, results, kept };
+    const { envelope = null, latency_ms = null, redacted = [] } = answer ?? {};
+    return { envelope, latency_ms, failure, results, kept, redacted };
   }
 
   #notKept({ envelope, kept, results }: Came): ExecutionDocument['not_kept'] {

@@ -146,6 +146,7 @@ test('the document has every part in its place', async () => {
     failure: null,
     attempts: [{ attempt: 1, status: 'completed', decides: true, fault: null, failure: null }],
     not_kept: [],
+    redacted: [],
   });
   const second = await documentOf('second try');
   expect(second.attempts).toMatchObject([

@@ -219,7 +219,10 @@ export const flaky = ({ case: { input } }) => { if (input === 'two') throw new E
       { case_id: 'one', status: 'completed', fault: null },
       { case_id: 'two', status: 'failed', fault: 'grader' },
     ]);
-    expect(found[0]).toMatchObject({ aggregate: { passed: true } });
+    expect(found[0]).toMatchObject({ aggregate: { passed: true }, redacted: ['structured', 'usage'] });
+    expect((await proctor(at, ['show', 'last', '--case', 'one'])).stdout).toContain(
+      'structured, usage: a secret was taken out after grading',
+    );
     using db = new DatabaseSync(path.join(at, '.proctor/proctor.db'), { readOnly: true });
     expect(db.prepare('select count(*) as attempts from attempt').get()).toEqual({ attempts: 2 });
     const [kept] = db.prepare("select body from evidence where kind = 'envelope'").all();

@@ -14,6 +14,7 @@ const EMPTY = {
   tool_calls: [],
   trace: [],
   not_kept: [],
+  redacted: [],
   attempts: [],
 };
 const documentOf = (members: object) => ({ ...EMPTY, ...members }) as unknown as ExecutionDocument;
@@ -261,6 +262,9 @@ describe('what the agent did', () => {
     ]);
     expect(of({ usage: { input_tokens: null } })).toEqual([]);
     expect(of({ not_kept: ['raw', 'trace'] })).toEqual([['not kept', 'raw, trace (the profile’s persistence)']]);
+    expect(of({ redacted: ['text', 'usage'] })).toEqual([
+      ['redacted', 'text, usage: a secret was taken out after grading'],
+    ]);
   });
 });
 
