@@ -4,6 +4,7 @@ import { ProctorError } from '../contract/problem.ts';
 import { Secrets } from '../core/redaction/secrets.ts';
 import type { CommandContext, Command as Run } from './context.ts';
 import { gatewayCommands } from './gateway-commands.ts';
+import { notWritten } from './not-written.ts';
 import { collect, fraction, positive, runKey, share, whole } from './option-values.ts';
 import { openOutput, reportError } from './output.ts';
 import { VERSION } from './version.ts';
@@ -51,32 +52,6 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
     }
     return reportError(notWritten(error), output);
   }
-}
-
-const NOT_WRITTEN = [
-  'EROFS',
-  'EACCES',
-  'EPERM',
-  'ENOSPC',
-  'EDQUOT',
-  'EISDIR',
-  'ENOTDIR',
-  'EEXIST',
-  'ENAMETOOLONG',
-  'ELOOP',
-];
-
-/** A file or folder that the system does not let a command write is no fault of ours: a plain error without a trace. */
-function notWritten(error: unknown): unknown {
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (ProctorError.is(error) || code === undefined || path === undefined || !NOT_WRITTEN.includes(code)) return error;
-  return new ProctorError(
-    'invalid_input',
-    `\`${path}\` cannot be read or written (${code}); check its name, the disk and the permissions`,
-    {
-      cause: error,
-    },
-  );
 }
 
 /** Makes a command of the program. */
