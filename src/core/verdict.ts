@@ -48,7 +48,7 @@ export interface Verdict {
   };
   /** Without `configuration` in verdicts of method 1. */
   readonly faults: Readonly<Record<Exclude<Fault, 'configuration'>, number>> & { readonly configuration?: number };
-  /** Executions in the denominator: all without infrastructure, grader and cancelled. */
+  /** Executions in the denominator: all without infrastructure, configuration, grader and cancelled. */
   readonly graded: number;
   readonly passed: number;
   readonly pass_rate: number | null;

@@ -19,7 +19,7 @@ export type Leg =
 /** How long a caller waits, and what it wants to hear meanwhile. */
 export interface Patience {
   readonly hold_ms: number;
-  /** How long once the call is being made; unsaid: as long as before. Who cannot come back for an outcome has to wait for it. */
+  /** How long once the call is being made; default: as long as before. Who cannot come back for an outcome has to wait for it. */
   readonly running_ms?: number;
   readonly signal: AbortSignal;
   readonly listener?: Listener;
