@@ -112,7 +112,10 @@ const limitsSchema = z.preprocess(
       .preprocess(
         withDurations,
         z.strictObject({
-          time_ms: milliseconds.nullable().default(null).describe('Time for the whole run; what is left is cancelled'),
+          time_ms: milliseconds
+            .nullable()
+            .default(null)
+            .describe('Time in which the run is worked on, without stops and pauses; what is left then is cancelled'),
           cost_usd: z.number().positive().nullable().default(null).describe('USD for the whole run'),
           tokens: count.nullable().default(null),
           tool_calls: count.nullable().default(null),

@@ -119,6 +119,8 @@ export interface Store extends RunReaders, ToolStore {
   requestCancel(runId: string, reason: string): Promise<boolean>;
   /** Lets a run that its breaker stopped try again; false when it was not stopped. */
   rearm(runId: string): Promise<boolean>;
+  /** Counts the last `ms` as time in which this process worked on the run, and what several did at once only once. Answers the sum. */
+  countWork(runId: string, ms: number): Promise<number>;
   /** Records that a run stops before its plan is through; false when it cannot any more. */
   stopRun(runId: string, stop: StopRequest): Promise<boolean>;
   /** Ends executions that nobody holds of a run to be cancelled, or that has stopped. Answers how many it ended. */
@@ -155,8 +157,8 @@ export interface Store extends RunReaders, ToolStore {
   activeRuns(): Promise<RunRow[]>;
   /** Names of artifacts that the run's evidence and tool calls refer to, each once and in order. */
   artifactNames(runId: string, page: Page<string>): Promise<string[]>;
-  /** How long ago the run started, ms, by a clock that goes on with real time; null before that. */
-  timeSinceStart(runId: string): Promise<number | null>;
+  /** How long the run was worked on, ms, as far as that is counted: without stops and pauses. */
+  timeWorked(runId: string): Promise<number>;
   holders(runId: string): Promise<Holder[]>;
   sessions(page: Page<string>): Promise<SessionRow[]>;
   liveSessions(sinceMs: number): Promise<SessionRow[]>;

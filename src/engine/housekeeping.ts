@@ -8,6 +8,7 @@ import { finalizeRun } from './finalize.ts';
 import { materializeWindow } from './materialize.ts';
 import { readSnapshot } from './run-context.ts';
 import { StopSearch, stopAtBudget } from './stop.ts';
+import { TimeWorked } from './time-worked.ts';
 
 /** Which runs to keep, until when, and whom to tell. */
 export interface HousekeepingOptions {
@@ -37,14 +38,16 @@ export async function keepHouse(deps: AttemptDeps, options: HousekeepingOptions)
   const { clock } = deps;
   let reaped = Number.NEGATIVE_INFINITY;
   const frozen: FrozenRuns = new Lru(100);
+  const time = new TimeWorked(deps, options.lease_ms);
   while (!options.signal.aborted) {
     try {
       const active = (await deps.store.activeRuns()).filter(
         (run) => options.run_ids === null || options.run_ids.includes(run.run_id),
       );
+      time.keep(active);
       for (const run of active) {
         if (run.cancel_requested_at !== null) options.cancelled(run.run_id);
-        if (await tend(deps, run, frozen)) options.changed();
+        if (await tend(deps, run, frozen, time)) options.changed();
       }
       const now = clock.monotonic();
       const due = now - reaped > Math.min(REAP_EVERY_MS, options.lease_ms / 2) * (0.75 + 0.5 * Math.random());
@@ -84,7 +87,7 @@ async function frozenOf(store: Store, run: RunRow): Promise<FrozenRun> {
 }
 
 /** One look at one run; true when it moved. */
-async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns): Promise<boolean> {
+async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns, time: TimeWorked): Promise<boolean> {
   const { store, artifacts } = deps;
   if (run.cancel_requested_at !== null) return (await store.sweepCancelled(run.run_id, SWEEP_BATCH)) > 0;
   if (run.status === 'finalizing') return await guarded(deps, run, () => finalizeRun(deps, run));
@@ -97,10 +100,9 @@ async function tend(deps: AttemptDeps, run: RunRow, frozen: FrozenRuns): Promise
   if (decision !== null && decision.after_cases < run.cases)
     return await store.stopRun(run.run_id, { reason: 'early_stop', after: decision.after_cases * run.repeats });
   if (await stopAtBudget(store, run)) return true;
-  if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
-  if (limit !== null && ((await store.timeSinceStart(run.run_id)) ?? 0) > limit) {
+  if (limit !== null && run.status === 'running' && (await time.over(run.run_id, limit)))
     return await store.requestCancel(run.run_id, `limits.run.time_ms (${limit} ms) was reached`);
-  }
+  if (run.materialized < run.total) return await guarded(deps, run, () => materializeWindow(store, artifacts, run));
   const { pending, running, retry_scheduled, waiting } = await store.progress(run.run_id);
   if (pending + running + retry_scheduled + waiting > 0) return false; // a look, so that no transaction is spent; the store decides
   if (await store.beginFinalize(run.run_id)) return await guarded(deps, run, () => finalizeRun(deps, run));

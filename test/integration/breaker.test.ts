@@ -180,6 +180,19 @@ test.each([
   expect(document).toMatchObject({ status: 'completed', paused: null, faults });
 });
 
+test('a run ends at its time limit though its plan is longer than what is queued, and nobody answers', async () => {
+  await using folder = await temporaryFolder('time');
+  await using agent = await startAgent(() => undefined);
+  await writeScene(folder.file, {
+    agent: http(agent.port),
+    cases: 5_001,
+    profile: { limits: { run: { time_ms: 200 } } },
+  });
+  await using app = await openApp(folder.path, folder.path);
+  const document = await work(app, await createExamRun(app, folder.path));
+  expect(document).toMatchObject({ status: 'cancelled', reason: 'limits.run.time_ms (200 ms) was reached' });
+});
+
 test('runs smaller than the breaker’s count stop too, and refusals that stopped a run cost nothing', async () => {
   await using folder = await temporaryFolder('breaker');
   await using agent = await startAgent(says(401));

@@ -77,11 +77,6 @@ export const WAITINGS: Readonly<Record<string, Waiting>> = {
     arrange: (store) => call(store),
     isDue: async (store) => (await call(store)) === 'allow',
   },
-  'the time limit of a run': {
-    ms: WAIT_MS,
-    arrange: async () => undefined,
-    isDue: async (store) => ((await store.timeSinceStart('run_1')) ?? 0) >= WAIT_MS,
-  },
 };
 
 async function call(store: Store): Promise<string | null> {

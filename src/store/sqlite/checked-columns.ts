@@ -40,7 +40,7 @@ export const CHECKED_COLUMNS: Readonly<Record<string, CheckedTable>> = {
   },
   schedule_mark: {
     nothing: {
-      what: 'of a run that has ended and an approval that was answered; before that the start of the run, for its time limit, or the end of the approval',
+      what: 'of an approval that was answered; before that the end of the approval',
       row_no: 'whose',
       at: 'when, on the schedule',
     },
@@ -68,6 +68,14 @@ created_at started_at finished_at cancel_requested_at reason verdict content_dig
   },
   run_head: { verify: columns('run_no event_count event_hash'), rows: 'either' },
   run_stat: { verify: columns('run_no kind n'), rows: 'verify' },
+  run_time: {
+    nothing: {
+      run_no: 'of a run that has ended; before that how long it was worked on, for its time limit',
+      worked_ms: 'the same',
+      counted_to: 'the same: up to which point of the schedule that is counted',
+    },
+    rows: { nothing: 'without it the time of a run in progress is counted anew' },
+  },
   budget: { verify: columns('run_no kind cap reserve highest answers'), rows: 'verify' },
   execution: { verify: columns('run_no ordinal case_id repeat case_content cluster'), rows: 'verify' },
   queue: {

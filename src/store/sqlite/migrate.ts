@@ -12,6 +12,7 @@ const MIGRATIONS: readonly { readonly version: number; readonly name: string }[]
   { version: 2, name: '0002-verdicts' },
   { version: 3, name: '0003-gateway' },
   { version: 4, name: '0004-promises' },
+  { version: 5, name: '0005-time-worked' },
 ];
 
 /** The newest schema that this Proctor knows. */

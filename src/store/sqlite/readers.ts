@@ -97,16 +97,6 @@ union select output_artifact from tool_run where stream = ?1 and output_artifact
     .map((row) => row.name);
 }
 
-/** Milliseconds since a run started. A run that started before there was a schedule did so where the schedule began. */
-export function timeSinceStart(connection: Connection, runId: string, schedule: number): number | null {
-  const start = connection.get<{ at: number | null }>(
-    `select coalesce(m.at, r.started_at) as at from run r left join schedule_mark m on m.what = 'run_start' and m.row_no = r.run_no
-where r.run_id = ?`,
-    runId,
-  )?.at;
-  return start == null ? null : schedule - start;
-}
-
 /** Sessions that hold leases of a run. */
 export function holders(connection: Connection, keys: Keys, runId: string, shown: (at: number) => number): Holder[] {
   const rows = connection.all<Holder & Record<string, unknown>>(

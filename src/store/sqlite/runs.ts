@@ -7,6 +7,7 @@ import { publish } from './deliveries.ts';
 import { gatewayHead } from './gateway-run.ts';
 import { note } from './journal.ts';
 import type { Keys } from './keys.ts';
+import { countWork } from './run-time.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Creates a run with its snapshot, or finds the one with the same run key and snapshot. */
@@ -132,7 +133,7 @@ function start(tx: Transaction, runNo: number, runId: string): void {
     tx.now,
     runNo,
   );
-  tx.mark('run_start', runNo, tx.schedule);
+  countWork(tx, runNo, 0);
   tx.event({ run_no: runNo, run_id: runId, type: 'run_started' });
 }
 

@@ -19,6 +19,7 @@ import { openForReading } from './read-only.ts';
 import * as readers from './readers.ts';
 import { runBasis } from './run-basis.ts';
 import { runReaders } from './run-readers.ts';
+import { countWork, timeWorked } from './run-time.ts';
 import { beginFinalize, createRun, failRun, finalize, materialize, requestCancel } from './runs.ts';
 import { Schedule } from './schedule.ts';
 import * as sessions from './sessions.ts';
@@ -101,6 +102,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     reap: (request) => writer.write((tx) => reap(tx, request, schedule.watched(request.lease_ms ?? 0))),
     requestCancel: (runId, reason) => writer.write((tx) => requestCancel(tx, keys, runId, reason)),
     rearm: (runId) => writer.write((tx) => rearm(tx, keys, runId)),
+    countWork: (runId, ms) => writer.write((tx) => countWork(tx, keys.run(runId), ms)),
     stopRun: (runId, stop) => writer.write((tx) => stopRun(tx, keys, runId, stop)),
     sweepCancelled: (runId, limit) => writer.write((tx) => sweepCancelled(tx, keys, runId, limit)),
     beginFinalize: (runId) => writer.write((tx) => beginFinalize(tx, keys, runId)),
@@ -127,7 +129,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     runs: (page) => read(() => readers.runs(connection, page)),
     activeRuns: () => read(() => readers.activeRuns(connection)),
     artifactNames: (id, page) => read(() => readers.artifactNames(connection, keys, id, page)),
-    timeSinceStart: (id) => read(() => readers.timeSinceStart(connection, id, schedule.look().schedule)),
+    timeWorked: (id) => read(() => timeWorked(connection, keys, id)),
     holders: (id) => read(() => readers.holders(connection, keys, id, shown)),
     sessions: (page) => read(() => sessions.sessions(connection, page, shown)),
     liveSessions: (since) => read(() => sessions.liveSessions(connection, since, shown)),

@@ -99,7 +99,7 @@ export class Transaction {
   }
 
   /** Notes a point on the schedule for a row that says the same by the wall clock. */
-  mark(what: 'run_start' | 'approval_end', rowNo: number, at: number): void {
+  mark(what: 'approval_end', rowNo: number, at: number): void {
     this.connection.run('insert into schedule_mark (what, row_no, at) values (?, ?, ?)', what, rowNo, at);
   }
 

@@ -51,7 +51,7 @@ const ENTITIES = [
   'gateway_head',
 ];
 /** Not evidence: counters, the clocks, and the migrations, whose digests the opener checks. */
-const FREE = ['breaker', 'meta', 'run_stat', 'limit_use', 'migration', 'schedule', 'schedule_mark'];
+const FREE = ['breaker', 'meta', 'run_stat', 'run_time', 'limit_use', 'migration', 'schedule', 'schedule_mark'];
 
 /** Columns that are written when a tool run ends, and when an approval is answered. */
 const OUTPUT = ['output', 'output_artifact', 'output_digest', 'output_bytes', 'latency_ms'];

@@ -112,7 +112,7 @@ it('a store of schema 2, with its runs, gets the gateway: its tables, machines a
   const store = openSqliteStore({ path });
   expect(store.triggerProblems()).toEqual([]);
   expect(schemaOf(path)).toBe(freshSchema());
-  expect(versions(path)).toEqual([1, 2, 3, 4]);
+  expect(versions(path)).toEqual([1, 2, 3, 4, 5]);
   const fresh = folder.file('fresh.db');
   await openSqliteStore({ path: fresh }).close();
   expect(rowsOf(path, 'state_transition')).toEqual(rowsOf(fresh, 'state_transition'));
@@ -154,7 +154,7 @@ it('eight processes that open a store of schema 2 at once bring it up once', asy
     sessions.map((id) => [path, id]),
   );
   expect(reports).toEqual(sessions.map((session_id) => ({ session_id, missing: [] })));
-  expect(versions(path)).toEqual([1, 2, 3, 4]);
+  expect(versions(path)).toEqual([1, 2, 3, 4, 5]);
   expect(schemaOf(path)).toBe(freshSchema());
 });
 

@@ -277,6 +277,12 @@ create table run_stat (
   primary key (run_no, kind)
 ) strict, without rowid;
 
+create table run_time (
+  run_no integer primary key references run (run_no) deferrable initially deferred,
+  worked_ms integer not null,
+  counted_to integer not null
+) strict;
+
 create table schedule (
   one integer primary key check (one = 1),
   at integer not null,
