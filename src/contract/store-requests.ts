@@ -121,14 +121,22 @@ export interface FailureCounts {
   readonly lease: number;
 }
 
-/**
- * How the calls of an attempt went on one side, for the breaker of its run. While none has worked, an attempt that failed ends nothing: its
- * execution is tried again after `hold_ms`, and the run stops when enough first calls failed the same way.
- */
-export interface CallReport {
+/** How the calls of an attempt went on one side, for the breaker of its run. */
+export type CallReport = CallSuccess | CallFailure;
+
+/** The call was taken, even if it failed by its own doing: the breaker no longer watches this side. */
+interface CallSuccess {
   readonly side: 'agent' | 'evaluators';
-  /** `worked`: the call was taken, even if it failed by its own doing; `failed`: for a reason that may be every call's. */
-  readonly outcome: 'worked' | 'failed';
+  readonly outcome: 'worked';
+}
+
+/**
+ * The call failed for a reason that may be every call's. While none has worked, an attempt that failed ends nothing: its execution is
+ * tried again after `hold_ms`, and the run stops when enough first calls failed the same way.
+ */
+export interface CallFailure {
+  readonly side: 'agent' | 'evaluators';
+  readonly outcome: 'failed';
   readonly fault: 'configuration' | 'infrastructure';
   /** Failures of the same class have the same reason. */
   readonly class: string;

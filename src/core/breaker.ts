@@ -1,4 +1,4 @@
-import type { CallReport } from '../contract/store.ts';
+import type { CallFailure, CallReport } from '../contract/store.ts';
 
 /** How the first calls of a run have gone so far, on one side. */
 export interface Streak {
@@ -15,14 +15,14 @@ export function patienceOf(fault: 'configuration' | 'infrastructure', retries: n
 }
 
 /** The streak with one more failure: another reason begins it anew. */
-export function lengthened(streak: Streak, { class: name }: Pick<CallReport, 'class'>): Streak {
+export function lengthened(streak: Streak, { class: name }: Pick<CallFailure, 'class'>): Streak {
   return streak.class === name ? { class: name, failures: streak.failures + 1 } : { class: name, failures: 1 };
 }
 
 /** Whether the first calls of a run have failed the same way often enough; `rounds` of them this execution's, `total` executions in all. */
 export function trips(
   streak: Streak,
-  report: Pick<CallReport, 'fault' | 'patience'>,
+  report: Pick<CallFailure, 'fault' | 'patience'>,
   rounds: number,
   total: number,
 ): boolean {

@@ -1,5 +1,5 @@
 import type { AgentFailure } from '../contract/agent.ts';
-import type { CallReport } from '../contract/store.ts';
+import type { CallFailure, CallReport } from '../contract/store.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { patienceOf } from '../core/breaker.ts';
 import { executionId } from '../lib/id.ts';
@@ -9,11 +9,15 @@ import type { AttemptWork } from './attempt-work.ts';
 export function agentReport(work: AttemptWork, failure: AgentFailure): CallReport[] {
   const { fault, suspect = false, throttled = false } = failure;
   if (throttled) return [];
-  const common = { side: 'agent', class: failure.class ?? failure.code, reason: failure.message } as const;
-  if (fault === 'policy' || (fault === 'agent' && !suspect))
-    return [report(work, { ...common, outcome: 'worked', fault: 'configuration' })];
-  const how = fault === 'infrastructure' ? 'infrastructure' : 'configuration';
-  return [report(work, { ...common, outcome: 'failed', fault: how })];
+  if (fault === 'policy' || (fault === 'agent' && !suspect)) return [{ side: 'agent', outcome: 'worked' }];
+  return [
+    failureReport(work, {
+      side: 'agent',
+      fault: fault === 'infrastructure' ? 'infrastructure' : 'configuration',
+      class: failure.class ?? failure.code,
+      reason: failure.message,
+    }),
+  ];
 }
 
 /** What an answer that was graded tells it; `erred`: the evaluator that could not, and whether trying again is of any use. */
@@ -22,18 +26,26 @@ export function gradedReport(
   asked: boolean,
   erred: { readonly ref: string; readonly reason: string | null; readonly misconfigured: boolean } | null,
 ): CallReport[] {
-  const fault = 'configuration';
-  const agent = report(work, { side: 'agent', outcome: 'worked', fault, class: '', reason: '' });
-  const outcome = erred?.misconfigured ? 'failed' : 'worked';
-  const told = { class: erred?.ref ?? '', reason: erred?.reason ?? '' };
-  return [...(asked ? [agent] : []), report(work, { side: 'evaluators', outcome, fault, ...told })];
+  const evaluators: CallReport = erred?.misconfigured
+    ? failureReport(work, {
+        side: 'evaluators',
+        fault: 'configuration',
+        class: erred.ref,
+        reason: erred.reason ?? '',
+      })
+    : { side: 'evaluators', outcome: 'worked' };
+  return asked ? [{ side: 'agent', outcome: 'worked' }, evaluators] : [evaluators];
 }
 
-function report({ claim, context }: AttemptWork, told: Omit<CallReport, 'patience' | 'hold_ms'>): CallReport {
+function failureReport(
+  { claim, context }: AttemptWork,
+  told: Pick<CallFailure, 'side' | 'fault' | 'class' | 'reason'>,
+): CallFailure {
   const { infrastructure, backoff } = context.retries;
   const key = `${executionId(claim.run_id, claim.ordinal)}|${claim.attempt}|held`;
   return {
     ...told,
+    outcome: 'failed',
     patience: patienceOf(told.fault, infrastructure),
     hold_ms: backoffMs(backoff, Math.min(claim.attempt, 4), key),
   };

@@ -1,4 +1,4 @@
-import type { CallReport, TrippedBreaker } from '../../contract/store.ts';
+import type { CallFailure, CallReport, TrippedBreaker } from '../../contract/store.ts';
 import { holdsBack, lengthened, trips } from '../../core/breaker.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Connection } from './connection.ts';
@@ -44,7 +44,7 @@ function worked(tx: Transaction, keys: Keys, at: Place, side: CallReport['side']
 }
 
 /** Answers whether the attempt is to end nothing. */
-function failed(tx: Transaction, at: Place, call: CallReport, row: Row): boolean {
+function failed(tx: Transaction, at: Place, call: CallFailure, row: Row): boolean {
   const { connection, now } = tx;
   const key = [at.run_no, at.ordinal] as const;
   connection.run(
