@@ -64,6 +64,13 @@ export interface MetricComparison {
   readonly minimal_detectable_effect: number | null;
 }
 
+/** A metric that some paired cases have in one run only; those cases are not compared by it. */
+export interface OneSided {
+  readonly metric: string;
+  readonly only_baseline: number;
+  readonly only_candidate: number;
+}
+
 /** Two runs, paired case by case. */
 export interface Comparison {
   /** Whether both runs were graded alike; null where the baseline does not say, absent in method 1. */
@@ -74,6 +81,8 @@ export interface Comparison {
   readonly regressed: number;
   readonly equal: number;
   readonly metrics: readonly MetricComparison[];
+  /** Metrics that paired cases have in one run only; absent where there are none. */
+  readonly one_sided?: readonly OneSided[];
   /** `regression` by the declared policy; `no_regression`; `not_comparable` where too little was compared to say. */
   readonly outcome: 'regression' | 'no_regression' | 'not_comparable';
   /** The rule that decided, with its numbers. */
@@ -166,7 +175,7 @@ export class ComparisonBuilder {
     for (const metric of ['pass_rate', ...tags.map((tag) => `tag.${tag}`)])
       this.#metrics.add(metric, before, after, candidate.cluster);
     this.#metrics.add('mean_score', summaryScore(baseline), summaryScore(candidate), candidate.cluster);
-    for (const name of Object.keys(candidate.dimensions))
+    for (const name of Object.keys({ ...baseline.dimensions, ...candidate.dimensions }))
       this.#metrics.add(
         `dimension.${name}`,
         exactDimension(baseline, name),
@@ -182,6 +191,7 @@ export class ComparisonBuilder {
   end(): Comparison {
     const { policy, same_grading } = this.#options;
     const metrics = this.#metrics.end(policy, this.#options.seed);
+    const one_sided = this.#metrics.oneSided();
     const pairing: Pairing = { ...this.#pairing, passes_not_shown: { ...this.#notShown } };
     const [outcome, reason] = comparisonOutcome({
       policy,
@@ -199,6 +209,7 @@ export class ComparisonBuilder {
       regressed: this.#regressed,
       equal: pairing.paired - this.#improved - this.#regressed,
       metrics,
+      ...(one_sided.length === 0 ? {} : { one_sided }),
       outcome,
       reason,
     };

@@ -1,5 +1,5 @@
 import { fraction, type Rational, RationalSum, rationalOf, toNumber } from '../lib/rational.ts';
-import type { ComparisonPolicy, MetricComparison } from './comparison.ts';
+import type { ComparisonPolicy, MetricComparison, OneSided } from './comparison.ts';
 import { leastUnits } from './comparison-outcome.ts';
 import {
   clusterCodes,
@@ -23,10 +23,17 @@ interface Pairs {
 /** The metrics of paired cases: collected case by case, compared at the end. */
 export class PairedMetrics {
   readonly #pairs = new Map<string, Pairs>();
+  readonly #oneSided = new Map<string, { only_baseline: number; only_candidate: number }>();
 
-  /** Takes a case's values of a metric; one that a run does not have is not paired. */
+  /** Takes a case's values of a metric; one that only one run has is counted and not paired. */
   add(metric: string, baseline: Rational | null, candidate: Rational | null, cluster: string | null): void {
-    if (baseline === null || candidate === null) return;
+    if (baseline === null || candidate === null) {
+      const counts = this.#oneSided.get(metric) ?? { only_baseline: 0, only_candidate: 0 };
+      if (baseline !== null) counts.only_baseline += 1;
+      if (candidate !== null) counts.only_candidate += 1;
+      this.#oneSided.set(metric, counts);
+      return;
+    }
     let pairs = this.#pairs.get(metric);
     if (pairs === undefined) {
       pairs = { differences: [], clusters: [], baseline: new RationalSum(), candidate: new RationalSum() };
@@ -36,6 +43,14 @@ export class PairedMetrics {
     pairs.clusters.push(cluster);
     pairs.baseline.add(baseline);
     pairs.candidate.add(candidate);
+  }
+
+  /** The metrics that paired cases have in one run only, by name, with how many cases. */
+  oneSided(): OneSided[] {
+    return [...this.#oneSided]
+      .filter(([, { only_baseline, only_candidate }]) => only_baseline + only_candidate > 0)
+      .map(([metric, counts]) => ({ metric, ...counts }))
+      .sort((a, b) => (a.metric < b.metric ? -1 : 1));
   }
 
   /** Pass rate and mean score first, then dimensions and tags by name; p-values adjusted within each of the two kinds. */

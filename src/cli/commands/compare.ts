@@ -1,4 +1,4 @@
-import type { CaseChange, MetricComparison, Pairing } from '../../core/comparison.ts';
+import type { CaseChange, MetricComparison, OneSided, Pairing } from '../../core/comparison.ts';
 import { type ComparedRun, compareRuns, type RunComparison } from '../../engine/compare.ts';
 import { findRun } from '../../engine/run.ts';
 import type { Command } from '../context.ts';
@@ -50,6 +50,7 @@ function text(found: RunComparison, output: Output): string {
       ],
     ]),
     ...(found.metrics.length === 0 ? [] : ['', metricsText(found.metrics, found.policy.alpha, output)]),
+    ...(found.one_sided ?? []).map((metric) => dim(`  ${oneSidedText(metric)}`)),
     ...(found.tags_left_out === 0
       ? []
       : [dim(`  ${counted(found.tags_left_out, 'tag')} with fewer cases not compared`)]),
@@ -104,6 +105,15 @@ function metricsText(metrics: readonly MetricComparison[], alpha: number, output
     ];
   });
   return table([head.map((cell) => output.style('dim', cell)), ...rows]);
+}
+
+function oneSidedText({ metric, only_baseline, only_candidate }: OneSided): string {
+  const left = [
+    [only_baseline, 'baseline'],
+    [only_candidate, 'candidate'],
+  ] as const;
+  const told = left.flatMap(([count, run]) => (count > 0 ? [`${counted(count, 'case')} of the ${run}`] : []));
+  return `${printable(metric)} not compared on ${told.join(' and ')}: the other run has no value`;
 }
 
 function changesText(kind: 'regressed' | 'improved' | 'changed', found: RunComparison, output: Output): string[] {
