@@ -4,11 +4,14 @@ import { SEVERITIES } from '../contract/evaluator.ts';
 import type { AttemptDocument } from '../contract/execution-document.ts';
 import type { ToolRunDocument } from '../contract/tool-documents.ts';
 import { visible } from './approval-preview.ts';
+import { cutLines, cutTexts } from './cut-texts.ts';
 
 /** A part of an execution for people: nothing in its text hides, moves or colours anything. */
 export interface Section {
   readonly title: string;
   readonly text: string;
+  /** The text by item, where it is a list (findings, attempts, calls); otherwise the text alone. */
+  readonly items: readonly string[];
 }
 
 type Result = ExecutionDocument['evaluator_results'][number];
@@ -17,8 +20,8 @@ const MARKS = { passed: '✓', failed: '✗', error: '!', skipped: '-' } as cons
 /** Everything that is stored of an execution, in the order in which one reads it; parts that are empty are left out. */
 export function executionSections(execution: ExecutionDocument): Section[] {
   const { case: item, output, usage, turns } = execution;
-  const sections: readonly (readonly [string, string | null])[] = [
-    ['findings', lines(execution.evaluator_results.map(resultText))],
+  const sections: readonly (readonly [string, string | null | readonly string[]])[] = [
+    ['findings', execution.evaluator_results.map(resultText)],
     ['corrected', correctedText(execution)],
     ['input', valueText(item.input)],
     ['context', valueText(item.context)],
@@ -26,10 +29,10 @@ export function executionSections(execution: ExecutionDocument): Section[] {
     ['failure', failureText(execution.failure)],
     ['output', output === null ? null : output.text],
     ['structured output', output === null ? null : valueText(output.structured)],
-    ['turns', turns === null ? null : lines(turns.map(turnText))],
-    [`tool runs (${execution.tool_runs.length})`, lines(execution.tool_runs.map(toolRunText))],
-    [`tool calls in the answer (${execution.tool_calls.length})`, lines(execution.tool_calls.map(toolCallText))],
-    [`trace (${execution.trace.length})`, lines(execution.trace.map((entry) => JSON.stringify(entry)))],
+    ['turns', turns === null ? null : turns.map(turnText)],
+    [`tool runs (${execution.tool_runs.length})`, execution.tool_runs.map(toolRunText)],
+    [`tool calls in the answer (${execution.tool_calls.length})`, execution.tool_calls.map(toolCallText)],
+    [`trace (${execution.trace.length})`, execution.trace.map((entry) => JSON.stringify(entry))],
     ['usage', usageText(usage)],
     [
       'not kept',
@@ -39,17 +42,36 @@ export function executionSections(execution: ExecutionDocument): Section[] {
       'redacted',
       execution.redacted.length === 0 ? null : `${execution.redacted.join(', ')}: a secret was taken out after grading`,
     ],
-    [`attempts (${execution.attempts.length})`, lines(execution.attempts.map(attemptText))],
+    [`attempts (${execution.attempts.length})`, execution.attempts.map(attemptText)],
   ];
-  return sections.flatMap(([title, text]) => (text === null || text === '' ? [] : [{ title, text: shown(text) }]));
+  return sections.flatMap(([title, content]) => {
+    const items = (typeof content === 'string' ? [content] : (content ?? [])).map(shown);
+    const text = items.join('\n');
+    return text === '' ? [] : [{ title, text, items }];
+  });
 }
 
-/** The sections as one text. */
+/** The sections in so many characters: what is short stays whole, the others share the rest, so that every part and every attempt is there. */
+export function cutSections(sections: readonly Section[], most: number): Section[] {
+  const texts = cutTexts(sections, most, ({ items }, share) => {
+    const kept = items.slice(0, Math.max(1, Math.floor(share / LEAST_OF_ITEM)));
+    const cut = cutTexts(
+      kept.map((text) => ({ text })),
+      share,
+      ({ text }, length) => cutLines(text, length),
+    );
+    return [...cut, ...(kept.length < items.length ? [`… ${items.length - kept.length} more`] : [])].join('\n');
+  });
+  return sections.map((section, index) => ({ ...section, text: texts[index]! }));
+}
+
+const LEAST_OF_ITEM = 160; // characters: an attempt's first two lines
+
+/** The sections as one text, cut to about so many characters. */
 export function executionText(execution: ExecutionDocument, most: number): string {
-  const text = executionSections(execution)
-    .map((section) => `${section.title}\n${indented(section.text)}`)
+  return cutSections(executionSections(execution), most)
+    .map(({ title, text }) => `${title}\n${indented(text)}`)
     .join('\n');
-  return text.length <= most ? text : `${text.slice(0, most)}\n… ${text.length - most} more characters`;
 }
 
 /** The worst severity among the findings that did not pass; `none` where nothing was wrong. */
@@ -60,10 +82,6 @@ export function worstSeverity({ evaluator_results }: ExecutionDocument): Result[
 
 function shown(text: string): string {
   return visible(text.replaceAll('\r\n', '\n').replaceAll('\t', '  '), true);
-}
-
-function lines(items: readonly string[]): string | null {
-  return items.length === 0 ? null : items.join('\n');
 }
 
 function indented(text: string): string {
@@ -112,7 +130,8 @@ function failureText(failure: unknown): string | null {
 function turnText(turn: NonNullable<ExecutionDocument['turns']>[number], index: number): string {
   const said = turn.text ?? valueText(turn.structured) ?? 'nothing';
   const calls = turn.tool_calls.length === 0 ? '' : `\n${indented(turn.tool_calls.map(toolCallText).join('\n'))}`;
-  return `${index + 1}  ${turn.latency_ms} ms\n${indented(said)}${calls}`;
+  const usage = usageText(turn.usage);
+  return `${index + 1}  ${turn.latency_ms} ms${usage === null ? '' : `, ${usage}`}\n${indented(said)}${calls}`;
 }
 
 function toolRunText(run: ToolRunDocument): string {

@@ -80,8 +80,8 @@ test('csv has a row an execution and nothing that a spreadsheet would execute', 
       'tool_calls',
       'tool_runs',
     ],
-    ...['turns', 'trace', 'input_tokens', 'output_tokens', 'cost_micro_usd', 'findings', 'attempt_details', 'failure'],
-    'revision',
+    ...['turns', 'trace', 'input_tokens', 'output_tokens', 'total_tokens', 'cost_micro_usd'],
+    ...['findings', 'attempt_details', 'failure', 'corrected', 'not_kept', 'redacted', 'revision'],
   ]);
   expect(rows.find((row) => row['case_id'] === 'c0009')).toMatchObject({
     passed: 'false',
@@ -123,11 +123,17 @@ test('what cannot be exported is told: a format that is not there, a bundle with
   expect((await proctor(other.path, ['export', 'last', '--format', 'csv'])).stderr).toContain('proctor resume');
 });
 
-test('a run of 10,000 executions: the page stays under 3 MB, the bundle verifies where nothing else is', async () => {
+test('a run of 10,000 executions: the page stays under 5 MB and says where it ends, the bundle verifies where nothing else is', async () => {
   await using large = await temporaryFolder();
   await examine(large.path, { cases: 10_000, wrong: Array.from({ length: 2_000 }, (_, index) => 5 * index + 1) });
   const page = (await proctor(large.path, ['export', 'last', '--format', 'html'])).stdout;
-  expect(Buffer.byteLength(page)).toBeLessThan(3e6);
+  expect(Buffer.byteLength(page)).toBeLessThan(5e6);
+  const cut = /the first ([\d,]+) are here, up to <code>(c\d+)<\/code>.*shows the other ([\d,]+), and/.exec(page);
+  const [, shown = '', last = '', left = ''] = cut ?? [];
+  expect(Number(shown.replace(',', '')) + Number(left.replace(',', ''))).toBe(9_600);
+  expect(page.match(/<span class="name">/g)).toHaveLength(Number(shown.replace(',', '')));
+  expect(page).toContain(`is ${Number(last.slice(1))} a number?`);
+  expect(page).not.toContain(`is ${Number(last.slice(1)) + 2} a number?`);
   expect(page).toContain('c10000');
   await using elsewhere = await temporaryFolder();
   const bundle = path.join(elsewhere.path, 'run.proctor');

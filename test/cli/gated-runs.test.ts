@@ -58,6 +58,10 @@ describe('a run whose agent has gated tools', () => {
     );
     const { code, stderr } = await proctor(project.path, ['run', 'profile.yaml', '--quiet']);
     expect([code, stderr]).toEqual([0, '']);
+    for (const format of ['html', 'junit', 'csv', 'jsonl']) {
+      const { stdout } = await proctor(project.path, ['export', 'last', '--format', format]);
+      for (const part of ['box.write', 'please', 'trn_', 'unknown_tool']) expect(stdout, format).toContain(part);
+    }
     const shown = await project.json<ExecutionDocument>(['show', 'last', '--case', 'calls']);
     expect(
       shown.documents[0]?.tool_runs.map(({ tool, status, decision, output }) => [

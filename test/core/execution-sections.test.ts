@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ExecutionDocument } from '../../src/contract/documents.ts';
-import { executionSections, executionText, worstSeverity } from '../../src/core/execution-sections.ts';
+import { cutSections, executionSections, executionText, worstSeverity } from '../../src/core/execution-sections.ts';
 
 const EMPTY = {
   case: { input: null, context: null, expected: null },
@@ -59,7 +59,7 @@ test('sections stand in the order in which one reads them', () => {
     case: { input: 'in', context: 'ctx', expected: 'out' },
     output: { text: 'said', structured: { a: 1 } },
     usage: { input_tokens: 3 },
-    turns: [{ text: 'hi', structured: null, tool_calls: [], latency_ms: 4 }],
+    turns: [{ text: 'hi', structured: null, tool_calls: [], latency_ms: 4, usage: null }],
     evaluator_results: [result()],
     corrected: { corrected_by: 'ada', own: { results: [] } },
     failure: 'broken',
@@ -181,9 +181,15 @@ describe('a failure', () => {
 describe('what the agent did', () => {
   test('turns, with their calls', () => {
     const turns = [
-      { text: 'hi', structured: { a: 1 }, tool_calls: [call, { ...call, result: { ok: true } }], latency_ms: 4 },
-      { text: null, structured: [2], tool_calls: [], latency_ms: 5 },
-      { text: null, structured: null, tool_calls: [], latency_ms: 6 },
+      {
+        text: 'hi',
+        structured: { a: 1 },
+        tool_calls: [call, { ...call, result: { ok: true } }],
+        latency_ms: 4,
+        usage: null,
+      },
+      { text: null, structured: [2], tool_calls: [], latency_ms: 5, usage: { input_tokens: 3, output_tokens: null } },
+      { text: null, structured: null, tool_calls: [], latency_ms: 6, usage: { input_tokens: null } },
     ];
     expect(of({ turns })[0]?.[1]).toBe(
       [
@@ -194,7 +200,7 @@ describe('what the agent did', () => {
         '  shop.refund  reported',
         '    arguments {"amount":3}',
         '    result {"ok":true}',
-        '2  5 ms',
+        '2  5 ms, input_tokens 3',
         '  [',
         '    2',
         '  ]',
@@ -307,9 +313,23 @@ describe('attempts', () => {
   });
 });
 
-test('the whole is one text, cut where it is too long', () => {
+test('the whole is one text; of what is too long every part stays, and every attempt', () => {
   const document = documentOf({ case: { input: 'one\ntwo', context: 'three', expected: null } });
   const whole = 'input\n  one\n  two\ncontext\n  three';
-  expect(executionText(document, whole.length)).toBe(whole);
-  expect(executionText(document, whole.length - 1)).toBe(`${whole.slice(0, -1)}\n… 1 more characters`);
+  expect(executionText(document, 'one\ntwothree'.length)).toBe(whole);
+  const long = documentOf({
+    case: { input: 'in', context: 'c'.repeat(900), expected: 'e'.repeat(900) },
+    attempts: [1, 2, 3].map((number) => attempt({ attempt: number, failure: { message: 'm'.repeat(900) } })),
+  });
+  const [input, context, expected, attempts] = cutSections(executionSections(long), 2_000);
+  expect(input?.text).toBe('in');
+  expect(context?.text).toBe(`${'c'.repeat(666)} … (900 characters)`);
+  expect(expected?.text).toBe(`${'e'.repeat(666)} … (900 characters)`);
+  expect(attempts?.text.match(/^\d {2}completed\n {2}2026.*\n {2}m{70}/gm)).toHaveLength(3);
+  const few = cutSections(executionSections(long), 160 * 3 + 1_400);
+  expect(few.at(-1)?.text.match(/^\d {2}/gm)).toHaveLength(3);
+  const many = documentOf({ trace: Array.from({ length: 10 }, () => 't'.repeat(100)) });
+  const [trace] = cutSections(executionSections(many), 481);
+  expect(trace?.text.split('\n')).toEqual([...Array(3).fill(expect.stringMatching(/^"t+"$/)), '… 7 more']);
+  expect(cutSections(executionSections(many), 100)[0]?.text.split('\n')).toHaveLength(2);
 });

@@ -1,10 +1,13 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { cutText } from '../../core/cut-texts.ts';
+import { executionText } from '../../core/execution-sections.ts';
 import { revisionNote } from '../../core/revision-note.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 import { unhidden } from './html-escape.ts';
 
 const MOST_SHOWN = 9; // GitHub shows ten annotations of a kind a step: the gate and nine cases
+const MOST_CHARACTERS = 3_200; // of what is stored of a case; GitHub shows 4,096 bytes of a message
 
 /** GitHub workflow commands: the gate as one annotation, then the first cases that did not pass. Print it to the log of a step. */
 export const annotations: Exporter = {
@@ -24,7 +27,11 @@ export const annotations: Exporter = {
       if (shown === MOST_SHOWN) break;
       if (execution.aggregate?.passed || execution.status === 'cancelled') continue;
       shown += 1;
-      yield command(gate_status === 'pass' ? 'notice' : 'warning', title(execution), whyNotPassed(execution));
+      yield command(
+        gate_status === 'pass' ? 'notice' : 'warning',
+        title(execution),
+        `${cutText(whyNotPassed(execution), 600)}\n\n${executionText(execution, MOST_CHARACTERS)}`,
+      );
     }
   },
 };

@@ -1,5 +1,6 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
 import type { Exporter } from '../../contract/exporter.ts';
+import { cutText, shares } from '../../core/cut-texts.ts';
 import { worstSeverity } from '../../core/execution-sections.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 
@@ -23,11 +24,15 @@ const LAST = [
     'trace',
     'input_tokens',
     'output_tokens',
+    'total_tokens',
     'cost_micro_usd',
     'findings',
     'attempt_details',
     'failure',
   ],
+  'corrected',
+  'not_kept',
+  'redacted',
   'revision',
 ] as const;
 const MOST_CHARACTERS = 32_000; // a spreadsheet takes 32,767 in a cell
@@ -73,10 +78,14 @@ function cells(execution: ExecutionDocument, dimensions: readonly string[]): (st
     text(execution.trace),
     usage?.input_tokens ?? null,
     usage?.output_tokens ?? null,
+    usage?.total_tokens ?? null,
     usage?.cost_micro_usd ?? null,
     text(execution.evaluator_results),
     text(execution.attempts),
     text(failure),
+    text(execution.corrected),
+    text(execution.not_kept),
+    text(execution.redacted),
     execution.revision,
   ];
 }
@@ -84,7 +93,30 @@ function cells(execution: ExecutionDocument, dimensions: readonly string[]): (st
 /** A value as a cell has it: a text as it is, nothing for nothing, anything else as JSON. */
 function text(value: unknown): string | null {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  const json = JSON.stringify(value);
+  return json.length <= MOST_CHARACTERS ? json : JSON.stringify(withCutTexts(value));
+}
+
+/** A value whose long texts are cut so that it fits in a cell: it stays JSON, and nothing behind a long text is lost. */
+function withCutTexts(value: unknown): unknown {
+  const lengths: number[] = [];
+  const textsIn = (from: string) => lengths.push(JSON.stringify(from).length);
+  mapTexts(value, textsIn);
+  const given = shares(lengths, MOST_CHARACTERS / 2);
+  let at = 0;
+  return mapTexts(value, (whole) => {
+    const most = given[at++] ?? 0;
+    return JSON.stringify(whole).length <= most ? whole : cutText(whole, Math.floor(most / 2));
+  });
+}
+
+/** The same value with every text in it, but no name of a member, replaced; in one order. */
+function mapTexts(value: unknown, replaced: (text: string) => unknown): unknown {
+  if (typeof value === 'string') return replaced(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, replaced));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapTexts(item, replaced)]));
 }
 
 function row(values: readonly (string | number | boolean | null)[]): string {

@@ -1,11 +1,14 @@
 import type { ExecutionDocument } from '../../contract/documents.ts';
-import { executionSections, type Section, worstSeverity } from '../../core/execution-sections.ts';
+import { cutText } from '../../core/cut-texts.ts';
+import { cutSections, executionSections, type Section, worstSeverity } from '../../core/execution-sections.ts';
 import { whyNotPassed } from '../../core/why-not-passed.ts';
 import { escapeHtml as text } from './html-escape.ts';
 import { number } from './html-sections.ts';
 
 /** What the page shows of an execution that did not pass, cut to size. */
 export interface Failing {
+  /** Its place among all executions, from 0. */
+  readonly at: number;
   readonly case_id: string;
   readonly repeat: number;
   readonly execution_id: string;
@@ -28,17 +31,17 @@ export interface Failing {
 }
 
 const WHY = 300; // characters
-const SECTION = 1_500;
-const SECTIONS = 6_000; // of one case
+const SECTIONS = 6_000; // of one case, shared out among its parts
 const REASON = 400;
 const EVIDENCE = 700;
 const MOST_RESULTS = 12;
 const MOST_DETAILS = 1_500_000; // of all cases; the rest is listed without them
 
 /** What the page needs of an execution that did not pass; the rest is let go at once. */
-export function failingOf(execution: ExecutionDocument): Failing {
+export function failingOf(execution: ExecutionDocument, at: number): Failing {
   const { case_id, repeat, execution_id, attempts, aggregate, status, fault } = execution;
   return {
+    at,
     case_id,
     repeat,
     execution_id,
@@ -46,7 +49,7 @@ export function failingOf(execution: ExecutionDocument): Failing {
     score: aggregate?.score ?? null,
     status,
     fault,
-    why: cut(whyNotPassed(execution), WHY),
+    why: cutText(whyNotPassed(execution), WHY),
     severity: worstSeverity(execution),
     sections: sectionsOf(execution),
     results: execution.evaluator_results.slice(0, MOST_RESULTS).map((result) => ({
@@ -55,21 +58,16 @@ export function failingOf(execution: ExecutionDocument): Failing {
       status: result.status,
       severity: result.severity,
       score: result.score,
-      reason: cut(result.reason ?? '', REASON),
+      reason: cutText(result.reason ?? '', REASON),
       evidence: result.status === 'passed' ? null : shown(result.evidence, EVIDENCE),
     })),
   };
 }
 
-/** All that is stored but the findings, which have a table of their own; each part is cut, and so are all together. */
+/** All that is stored but the findings, which have a table of their own. */
 function sectionsOf(execution: ExecutionDocument): Section[] {
-  let left = SECTIONS;
-  return executionSections(execution).flatMap(({ title, text }) => {
-    if (title === 'findings' || left <= 0) return [];
-    const kept = cut(text, Math.min(SECTION, left));
-    left -= kept.length;
-    return [{ title, text: kept }];
-  });
+  const sections = executionSections(execution).filter(({ title }) => title !== 'findings');
+  return cutSections(sections, SECTIONS);
 }
 
 /** The cases that did not pass, each to be opened. */
@@ -78,7 +76,7 @@ export function failingSection(failing: readonly Failing[], total: number, repea
   const left = total - failing.length;
   const more =
     left > 0
-      ? `<p class="dim">${number(left)} more did not pass; <code>proctor show RUN --executions --failed</code> lists them.</p>`
+      ? `<p class="dim">${number(left)} more did not pass; they are among the other executions below, and <code>proctor show RUN --executions --failed</code> lists them.</p>`
       : '';
   return `<section><h2>Not passed <span class="count">${number(total)}</span></h2>
 <div class="cases">${allDetails(failing, repeats)}</div>${more}</section>\n`;
@@ -102,7 +100,7 @@ const LEFT_OUT =
 function details(item: Failing, repeats: number, inside: string): string {
   const name = repeats > 1 ? `${item.case_id} #${item.repeat}` : item.case_id;
   const score = item.score === null ? '–' : item.score.toFixed(3);
-  return `<details><summary><span class="id">${text(name)}</span><span class="score">${score}</span><span class="why">${text(item.why)}</span></summary>
+  return `<details id="x${item.at}"><summary><span class="id">${text(name)}</span><span class="score">${score}</span><span class="why">${text(item.why)}</span></summary>
 ${inside}</details>`;
 }
 
@@ -127,9 +125,5 @@ function resultsTable({ results }: Failing): string {
 
 function shown(value: unknown, most: number): string | null {
   if (value === null || value === undefined) return null;
-  return cut(typeof value === 'string' ? value : JSON.stringify(value, null, 1), most);
-}
-
-function cut(value: string, most: number): string {
-  return value.length <= most ? value : `${value.slice(0, most)} … (${value.length} characters)`;
+  return cutText(typeof value === 'string' ? value : JSON.stringify(value, null, 1), most);
 }

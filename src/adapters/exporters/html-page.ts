@@ -27,11 +27,13 @@ summary{cursor:pointer;display:grid;grid-template-columns:minmax(8rem,16rem) 4re
 summary:focus-visible,input:focus-visible,select:focus-visible,button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 summary::before{content:'';position:absolute;margin:.5em 0 0 -.9rem;border:.3em solid transparent;border-left-color:var(--dim)}details[open]>summary::before{transform:rotate(90deg);margin-left:-1.05rem}
 .n,.scroll th{white-space:nowrap}.scroll{overflow-x:auto}.scroll:focus-visible{outline:2px solid var(--accent)}
-summary .id{font-weight:600;overflow-wrap:anywhere}summary .score{font-variant-numeric:tabular-nums}summary .why{overflow-wrap:anywhere}
+summary .id,summary .name{font-weight:600;overflow-wrap:anywhere}summary .score{font-variant-numeric:tabular-nums}summary .why{overflow-wrap:anywhere}
 pre{background:var(--raised);border:1px solid var(--line);border-radius:.3rem;padding:.5rem .7rem;margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem;max-height:24rem;overflow:auto}
 code{font-size:.9em;overflow-wrap:anywhere}
 #list{list-style:none;margin:0;padding:0;columns:3 16rem;column-gap:1.5rem}#list li{display:flex;gap:.6rem;break-inside:avoid;border-bottom:1px solid var(--line);padding:.15rem 0}#list span:first-child{flex:1;overflow-wrap:anywhere}
 label{margin-right:1rem}input,select,button{font:inherit;color:inherit;background:var(--raised);border:1px solid var(--line);border-radius:.3rem;padding:.25rem .5rem}
+#list button{all:unset;cursor:pointer;color:var(--accent);overflow-wrap:anywhere}#list button:focus-visible{outline:2px solid var(--accent)}
+.rest>summary{display:block}.rest details{margin-left:1rem}
 footer{border-top:1px solid var(--line);color:var(--dim);font-size:.85rem}
 @media (max-width:40rem){summary{grid-template-columns:1fr auto}summary .why{grid-column:1/-1;color:var(--dim)}thead{position:absolute;clip-path:inset(50%)}.wide{width:35%}}
 @media print{details{break-inside:avoid}#all{display:none}}
@@ -44,6 +46,7 @@ export const SCRIPT = `
   const by = (id) => document.getElementById(id);
   const words = { p: ['passed', 'passed'], f: ['not passed', 'failed'], e: ['fault', 'error'], c: ['cancelled', 'skipped'] };
   const repeats = rows.some((row) => row[1] > 1);
+  rows.forEach((row, at) => row.push(at));
   let found = rows;
   let shown = 0;
   const cell = (parent, text, style) => {
@@ -52,11 +55,24 @@ export const SCRIPT = `
     if (style) span.className = style;
     parent.append(span);
   };
+  const link = (parent, name, at) => {
+    cell(parent, '');
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = name;
+    button.addEventListener('click', () => {
+      for (let target = by('x' + at); target; target = target.parentElement.closest('details')) target.open = true;
+      by('x' + at).scrollIntoView();
+    });
+    parent.firstChild.append(button);
+  };
   const more = () => {
     const part = document.createDocumentFragment();
-    for (const [id, repeat, mark, score] of found.slice(shown, shown + 300)) {
+    for (const [id, repeat, mark, score, at] of found.slice(shown, shown + 300)) {
       const item = document.createElement('li');
-      cell(item, repeats ? id + ' #' + repeat : id);
+      const name = repeats ? id + ' #' + repeat : id;
+      if (by('x' + at)) link(item, name, at);
+      else cell(item, name);
       cell(item, score === null ? '–' : score.toFixed(3));
       cell(item, words[mark][0], words[mark][1]);
       part.append(item);

@@ -4,6 +4,7 @@ import type { Exporter } from '../../contract/exporter.ts';
 import { correctionText } from '../../core/correction-text.ts';
 import { escapeHtml as text } from './html-escape.ts';
 import { type Failing, failingOf, failingSection } from './html-failing.ts';
+import { Others } from './html-others.ts';
 import { SCRIPT, STYLE } from './html-page.ts';
 import { baselineSection, factsSection, gateSection, headSection, histogramSection } from './html-sections.ts';
 
@@ -13,15 +14,16 @@ const MOST_LISTED = 50_000;
 const MOST_LISTED_CHARACTERS = 1_000_000;
 
 /**
- * One self-contained page: verdict, gate with intervals, score histogram, the cases that did not pass with reasons and evidence, and
- * every execution in a list that filters as one types. No network, no other file; it reads without its script too.
+ * One self-contained page: verdict, gate with intervals, score histogram, the cases that did not pass with reasons and evidence, the
+ * other ones with what is stored of them, and every execution in a list that filters as one types. No network, no other file; it reads
+ * without its script too.
  */
 export const html: Exporter = {
   format: 'html',
   summary: 'one self-contained page for people',
   extension: 'html',
   async *write({ run, executions }) {
-    const found = await collect(executions());
+    const found = await collect(executions(), run.repeats);
     yield head(run);
     yield headSection(run);
     yield factsSection(run);
@@ -30,6 +32,7 @@ export const html: Exporter = {
     yield histogramSection(found.bins, found.unscored);
     yield failingSection(found.failing, found.not_passed, run.repeats);
     yield correctedSection(found.corrected);
+    yield* found.others.section();
     yield* listSection(found.rows, found.total);
     yield `<footer><p>run <code>${text(run.run_id)}</code>${evidence(run)}</p></footer>\n</main>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
   },
@@ -41,6 +44,7 @@ type ListRow = readonly [string, number, 'p' | 'f' | 'e' | 'c', number | null];
 interface Found {
   readonly bins: number[];
   readonly failing: Failing[];
+  readonly others: Others;
   readonly corrected: string[];
   readonly rows: ListRow[];
   listed: number;
@@ -49,10 +53,11 @@ interface Found {
   total: number;
 }
 
-async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Found> {
+async function collect(executions: AsyncIterable<ExecutionDocument>, repeats: number): Promise<Found> {
   const found: Found = {
     bins: Array(BINS).fill(0),
     failing: [],
+    others: new Others(repeats),
     corrected: [],
     rows: [],
     listed: 0,
@@ -61,7 +66,7 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
     total: 0,
   };
   for await (const execution of executions) {
-    found.total += 1;
+    const at = found.total++;
     const corrected = correctionText(execution);
     if (corrected !== null && found.corrected.length < MOST_FAILING)
       found.corrected.push(`${execution.case_id} #${execution.repeat}: ${corrected.slice(0, 400)}`);
@@ -69,10 +74,10 @@ async function collect(executions: AsyncIterable<ExecutionDocument>): Promise<Fo
     const score = aggregate?.score ?? null;
     if (score === null) found.unscored += 1;
     else found.bins[Math.min(BINS - 1, Math.floor(score * BINS))]! += 1;
-    if (aggregate?.passed !== true && execution.status !== 'cancelled') {
-      found.not_passed += 1;
-      if (found.failing.length < MOST_FAILING) found.failing.push(failingOf(execution));
-    }
+    const failing = aggregate?.passed !== true && execution.status !== 'cancelled';
+    if (failing) found.not_passed += 1;
+    if (failing && found.failing.length < MOST_FAILING) found.failing.push(failingOf(execution, at));
+    else found.others.add(execution, at);
     found.listed += case_id.length + 24; // what a row takes in the page, about
     if (found.rows.length < MOST_LISTED && found.listed < MOST_LISTED_CHARACTERS)
       found.rows.push([case_id, repeat, markOf(execution), score === null ? null : Math.round(score * 1e4) / 1e4]);

@@ -30,12 +30,23 @@ export const junit: Exporter = {
     yield gateSuite(run, gate);
     const time = seconds(run.duration_ms);
     yield `  <testsuite${attributes({ name: run.profile.profile_id, tests: total, failures, errors, skipped, time, timestamp: run.started_at })}>\n`;
-    for await (const execution of executions()) yield testcase(run, execution);
+    const room: Room = { passed: MOST_OF_PASSED, other: MOST_OF_OTHERS };
+    for await (const execution of executions()) yield testcase(run, execution, room);
     yield '  </testsuite>\n</testsuites>\n';
   },
 };
 
 const MOST_CHARACTERS = 16_000; // of a case that did not pass
+const MOST_OF_OTHERS = 24_000_000; // of all of them
+const MOST_CHARACTERS_PASSED = 4_000; // of a case that passed or was cancelled
+const MOST_OF_PASSED = 8_000_000;
+const LEFT_OUT = 'left out, because this file would be too large: `proctor show RUN --case ID` prints it';
+
+/** Characters that are left for what is stored of the cases. */
+interface Room {
+  passed: number;
+  other: number;
+}
 
 interface Outcome {
   readonly kind: 'passed' | 'failure' | 'error';
@@ -84,19 +95,28 @@ function elementOf({ status, fault, aggregate }: ExecutionDocument): 'passed' | 
   return fault === 'infrastructure' || fault === 'configuration' || fault === 'grader' ? 'error' : 'failure';
 }
 
-function testcase(run: RunDocument, execution: ExecutionDocument): string {
+function testcase(run: RunDocument, execution: ExecutionDocument, room: Room): string {
   const { case_id, repeat, fault } = execution;
   const name = run.repeats > 1 ? `${case_id} #${repeat}` : case_id;
-  const head = `    <testcase${attributes({ classname: run.profile.profile_id, name, time: seconds(execution.latency_ms) })}`;
+  const head = `    <testcase${attributes({ classname: run.profile.profile_id, name, time: seconds(execution.latency_ms) })}>`;
   const kind = elementOf(execution);
   const corrected = correctionText(execution);
-  const note = corrected === null ? '' : `<system-out>${escapeXml(corrected)}</system-out>`;
-  if (kind === 'passed') return note === '' ? `${head}/>\n` : `${head}>${note}</testcase>\n`;
-  const message = whyNotPassed(execution);
-  if (kind === 'skipped') return `${head}><skipped${attributes({ message })}/></testcase>\n`;
-  const type = fault ?? 'not_passed';
-  const body = `execution ${execution.execution_id}, severity ${worstSeverity(execution)}\n${executionText(execution, MOST_CHARACTERS)}`;
-  return `${head}><${kind}${attributes({ message, type })}>${escapeXml(body)}</${kind}>${note}</testcase>\n`;
+  const note = corrected === null ? '' : `${corrected}\n`;
+  if (kind === 'failure' || kind === 'error') {
+    const body = stored(execution, room, 'other');
+    const out = note === '' ? '' : `<system-out>${escapeXml(note.trimEnd())}</system-out>`;
+    return `${head}<${kind}${attributes({ message: whyNotPassed(execution), type: fault ?? 'not_passed' })}>${escapeXml(body)}</${kind}>${out}</testcase>\n`;
+  }
+  const skipped = kind === 'passed' ? '' : `<skipped${attributes({ message: whyNotPassed(execution) })}/>`;
+  return `${head}${skipped}<system-out>${escapeXml(`${note}${stored(execution, room, 'passed')}`)}</system-out></testcase>\n`;
+}
+
+/** What is stored of an execution, as text, while there is room. */
+function stored(execution: ExecutionDocument, room: Room, kind: keyof Room): string {
+  const most = kind === 'passed' ? MOST_CHARACTERS_PASSED : MOST_CHARACTERS;
+  const text = room[kind] > 0 ? executionText(execution, most) : LEFT_OUT;
+  room[kind] -= text.length;
+  return `execution ${execution.execution_id}, severity ${worstSeverity(execution)}\n${text}`;
 }
 
 function seconds(ms: number | null): string | null {
