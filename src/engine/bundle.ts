@@ -121,14 +121,15 @@ export async function verifyBundle(
 ): Promise<BundleVerification> {
   const wanted = key === null ? null : ed25519(() => createPublicKey(key), 'public'); // a key that is none is not the bundle's fault
   const differences = new Differences();
-  await differences.step('bundle', 'file', async () => {
-    for (const problem of await bundle.problems()) differences.add('bundle', 'file', problem);
-  });
   const [run_id] = bundle.run_ids;
   differences.same('bundle', 'file', 'runs inside', 1, bundle.run_ids.length);
   const run = run_id === undefined ? null : await differences.step('run', run_id, () => bundle.store.run(run_id));
   if (run === null) throw new ProctorError('store_altered', 'the bundle holds no run that can be read');
   const { verification, read } = await verifiedRun(bundle, run, expect);
+  if (!verification.stopped)
+    await differences.step('bundle', 'file', async () => {
+      for (const problem of await bundle.problems()) differences.add('bundle', 'file', problem);
+    });
   const names = bundle.artifactNames();
   // What nothing refers to would be carried along unseen.
   if (bundle.format === 2 && verification.ok)

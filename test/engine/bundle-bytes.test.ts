@@ -130,6 +130,61 @@ test('a file of any size that is no bundle is refused without being read', async
   expect(await told(Buffer.from(headLine(4)))).toBe('refused');
 });
 
+describe('rows by the thousand', () => {
+  const seal = () => parts.at(-1)?.bytes ?? '';
+  /** The sound lines, with so many more behind the last of the kind. */
+  const withMore = (kind: string, count: number, more: (row: Record<string, number>, index: number) => object) => {
+    const lines = parts.slice(0, -1).map(({ bytes }) => bytes.toString('latin1'));
+    const last = parts.findLastIndex((part) => part.kind === kind);
+    const [, row] = JSON.parse(lines[last] ?? '') as [string, Record<string, number>];
+    const added = Array.from({ length: count }, (_, index) => lineOf(kind, { ...row, ...more(row, index + 1) }));
+    return [...lines.slice(0, last + 1), ...added, ...lines.slice(last + 1)].map((line) => Buffer.from(line, 'latin1'));
+  };
+  const found = async (lines: readonly Buffer[]) => {
+    writeFileSync(at('many.proctor'), resealed(lines, seal()));
+    return await verifyBundleFile(at('many.proctor'), null, null).catch((error: unknown) => String(error));
+  };
+
+  test.each(['execution', 'result', 'attempt', 'evidence'])(
+    'the first %s beyond the run ends the reading',
+    async (kind) => {
+      for (const place of [4, 1_000_000]) {
+        const lines = withMore(kind, 1, () => ({ ordinal: place }));
+        expect([place, await found(lines)]).toEqual([
+          place,
+          expect.stringContaining(`it belongs to execution ${place}, and the run has 4`),
+        ]);
+      }
+    },
+  );
+
+  test('the first event beyond the count of events ends the reading', async () => {
+    const lines = withMore('event', 2, (row, index) => ({ seq: (row['seq'] ?? 0) + index }));
+    expect(await found(lines)).toMatch(/it is event \d+, and the run has \d+/);
+  });
+
+  test('verification ends at ten thousand differences, however many rows there are', async () => {
+    const next = (row: Record<string, number>, name: string, by: number) => (row[name] ?? 0) + by;
+    const lines = withMore('event', 30_000, (row, index) => ({
+      seq: next(row, 'seq', index),
+      position: next(row, 'position', index),
+    }));
+    const more = lines.map((line) => {
+      const [kind, head] = JSON.parse(line.toString().startsWith('["run_head"') ? line.toString() : '[]') as [
+        string,
+        Record<string, number>,
+      ];
+      return kind === undefined
+        ? line
+        : Buffer.from(lineOf(kind, { ...head, event_count: next(head, 'event_count', 30_000) }));
+    });
+    const verification = await found(more);
+    expect(verification).toMatchObject({ ok: false, stopped: true, differences: 10_000 });
+    expect(verification).toHaveProperty('found.length', 1_000);
+    expect((await proctor(folder, ['verify', 'many.proctor'])).stdout).toContain('at least 10,000 places');
+  });
+});
+
 describe('a bundle of format 1', () => {
   const fixture = (name: string) => gunzipSync(readFileSync(path.join(FIXTURES, name)));
   const altered = (edit: (db: DatabaseSync) => void) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
-import { columnsOf, headLine, lineOf, rowLine } from '../../src/store/sqlite/bundle-format.ts';
+import { columnsOf, headLine, lineOf, rowLines } from '../../src/store/sqlite/bundle-format.ts';
 import { loadBundle } from '../../src/store/sqlite/bundle-load.ts';
 import { handRows } from '../../src/store/sqlite/bundle-rows.ts';
 import { Keys } from '../../src/store/sqlite/keys.ts';
@@ -64,9 +64,9 @@ export async function alterBundle(from: string, to: string, sql: string, keepSig
   const id = connection.get<{ run_id: string }>('select run_id from run order by run_no limit 1')?.run_id ?? '';
   const run = await store.run(id);
   if (run === null) throw new Error('the bundle has no run');
-  const columns = columnsOf(SCHEMA_VERSION);
+  const rowLine = rowLines(columnsOf(SCHEMA_VERSION));
   const lines: Buffer[] = [Buffer.from(headLine(SCHEMA_VERSION))];
-  await handRows({ store, run }, (table, row) => lines.push(Buffer.from(rowLine(columns, table, row))));
+  await handRows({ store, run }, (table, row) => lines.push(Buffer.from(rowLine(table, row))));
   for (const { digest, body } of connection.all<{ digest: string; body: Uint8Array }>(
     'select * from artifact order by digest',
   ))

@@ -95,7 +95,7 @@ export function text(found: Verification, output: Output): string {
     return `  ${output.style('red', '✗')} ${item.where}  ${printable(item.row)}: ${printable(item.what)}${values}`;
   });
   const more = found.differences > lines.length ? `\n  … ${number(found.differences - lines.length)} more` : '';
-  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${counted(found.differences, 'place')} (${what})\n${lines.join('\n')}${more}${root}${left}${revised}${expectedText(found, output)}`;
+  return `${output.style('bold', output.style('red', ' DIFFERS '))} ${found.stopped ? 'at least ' : ''}${counted(found.differences, 'place')} (${what})\n${lines.join('\n')}${more}${root}${left}${revised}${expectedText(found, output)}`;
 }
 
 /** What the root given with `--expect` proves, and what it does not. */

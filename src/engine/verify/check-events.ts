@@ -17,7 +17,7 @@ export interface ChainSummary {
 export async function checkEvents(store: RunReaders, run: RunRow, differences: Differences): Promise<ChainSummary> {
   const chain = new Chain(run, differences);
   let after: number | null = 0;
-  while (after !== null) {
+  while (after !== null && !differences.enough) {
     const from: number = after;
     const place = `events of ${run.run_id} after ${from}`;
     const page = await differences.step('event', place, () => store.events(run.run_id, { after: from, limit: PAGE }));

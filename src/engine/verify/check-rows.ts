@@ -34,7 +34,7 @@ export async function checkRows(deps: Deps, input: RowsInput, differences: Diffe
   const plan = snapshot === null ? null : await CheckedPlan.read(deps.artifacts, snapshot, differences);
   const planned = plan?.executions ?? Number.POSITIVE_INFINITY;
   const extent = Math.min(planned, Math.max(run.materialized, counts.execution));
-  for (let from = 0; from < extent; from += PAGE) {
+  for (let from = 0; from < extent && !differences.enough; from += PAGE) {
     const ordinals = Array.from({ length: Math.min(PAGE, extent - from) }, (_, index) => from + index);
     const rows = await checkPage(deps, input, plan, ordinals, checked, differences);
     if (rows === 0) break; // named one by one; a made-up number of executions is not counted to its end

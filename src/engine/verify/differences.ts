@@ -12,9 +12,11 @@ export interface Difference {
 }
 
 const MOST = 1000;
+/** So many differences end the check: that the run differs is certain, and whoever made it so should not decide how long it takes. */
+const ENOUGH = 10_000;
 const TROUBLE: readonly ErrorCode[] = ['store_busy', 'store_failed', 'store_full', 'store_lost'];
 
-/** Differences in the order found, counted to the end and kept up to a bound. */
+/** Differences in the order found, counted up to a bound and kept up to a lower one. */
 export class Differences {
   readonly list: Difference[] = [];
   count = 0;
@@ -29,7 +31,13 @@ export class Differences {
     for (const what of missing) this.leftOut[what] += 1;
   }
 
+  /** True once no more are counted. */
+  get enough(): boolean {
+    return this.count >= ENOUGH;
+  }
+
   add(where: string, row: string, what: string, values: { expected?: unknown; found?: unknown } = {}): void {
+    if (this.enough) return;
     this.count += 1;
     if (this.list.length >= MOST) return;
     this.list.push({ where, row, what, expected: shown(values.expected), found: shown(values.found) });

@@ -23,6 +23,8 @@ export interface Verification {
   /** True when everything recomputes to what is stored. */
   readonly ok: boolean;
   readonly differences: number;
+  /** True when so many places differ that the rest was not looked at. */
+  readonly stopped: boolean;
   /** The first of them. */
   readonly found: readonly Difference[];
   readonly checked: {
@@ -128,6 +130,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
     status,
     ok: differences.count === 0,
     differences: differences.count,
+    stopped: differences.enough,
     found: differences.list,
     checked: { executions, attempts, evidence, events, tool_runs },
     not_recomputable: differences.notRecomputable,

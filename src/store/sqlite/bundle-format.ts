@@ -73,8 +73,13 @@ export function columnsOf(schema: number): Columns {
   }
 }
 
-/** The line of a row, with the columns that its schema has: a newer store has more of them. */
-export function rowLine(columns: Columns, table: string, row: Readonly<Record<string, BundleValue>>): string {
-  const known = columns.get(table) ?? new Set();
-  return lineOf(table, Object.fromEntries(Object.entries(row).filter(([column]) => known.has(column))));
+/** Makes the line of a row, with the columns that the schema has: a newer store has more of them. */
+export function rowLines(columns: Columns): (table: string, row: Readonly<Record<string, BundleValue>>) => string {
+  const sorted = new Map([...columns].map(([table, names]) => [table, [...names].sort()]));
+  return (table, row) => {
+    // Made in order, so that it need not be sorted row by row; a column that the row does not have is left out.
+    const members: Record<string, BundleValue | undefined> = {};
+    for (const name of sorted.get(table) ?? []) members[name] = row[name];
+    return lineOf(table, members);
+  };
 }

@@ -11,7 +11,7 @@ export interface BundleLine {
   readonly members: Readonly<Record<string, BundleValue>>;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 const MOST_MEMBERS = 100;
 
 /** Reads a bundle of format 2 from its first byte to its last, holding one line at a time. */
@@ -20,8 +20,12 @@ export class BundleLines {
   readonly #file: number;
   readonly #shown: string;
   readonly #hash = createHash('sha256');
+  /** Bytes of the file from `#base` on; those before `#hashed` are in the digest, the line in hand begins at `#start` and the next at `#at`. */
   #held: Buffer = Buffer.alloc(0);
-  #offset = 0;
+  #base = 0;
+  #hashed = 0;
+  #start = 0;
+  #at = 0;
   #number = 0;
 
   constructor(file: number, shown: string) {
@@ -32,37 +36,44 @@ export class BundleLines {
 
   /** Where the next line begins. */
   get offset(): number {
-    return this.#offset;
+    return this.#base + this.#at;
   }
 
-  /** The next line, and the digest of all that stands before it; null at the end. Throws `store_altered`. */
-  next(): (BundleLine & { readonly digest_before: string }) | null {
+  /** The next line; null at the end. Throws `store_altered`. */
+  next(): BundleLine | null {
+    this.#start = this.#at;
     const end = this.#lineEnd();
     if (end === null) return null;
     this.#number += 1;
-    const digest_before = this.#hash.copy().digest('hex');
-    const bytes = this.#held.subarray(0, end + 1);
-    const line = this.#parsed(bytes);
-    this.#taken(bytes);
-    return { ...line, digest_before };
+    const line = this.#parsed(this.#held.subarray(this.#start, end + 1));
+    this.#at = end + 1;
+    return line;
+  }
+
+  /** The digest of all that stands before the line in hand. */
+  digestBefore(): string {
+    this.#digest(this.#start);
+    return this.#hash.copy().digest('hex');
   }
 
   /** Goes over the raw bytes of an artifact and its newline; answers where it stands and the digest that it has. */
   body(bytes: number): { readonly offset: number; readonly digest: string } {
     if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > MOST_BODY_BYTES)
       throw this.broken(`an artifact is to have ${bytes} bytes; at most ${MOST_BODY_BYTES} are read`);
-    const offset = this.#offset;
+    const { offset } = this;
     const own = createHash('sha256');
     for (let left = bytes; left > 0; ) {
-      if (this.#held.length === 0 && !this.#more()) throw this.broken('the file ends within an artifact');
-      const part = this.#held.subarray(0, left);
+      this.#start = this.#at;
+      if (this.#at === this.#held.length && !this.#more()) throw this.broken('the file ends within an artifact');
+      const part = this.#held.subarray(this.#at, this.#at + left);
       left -= part.length;
       own.update(part);
-      this.#taken(part);
+      this.#at += part.length;
     }
-    if (this.#held.length === 0) this.#more();
-    if (this.#held[0] !== 10) throw this.broken('an artifact does not end where it says');
-    this.#taken(this.#held.subarray(0, 1));
+    this.#start = this.#at;
+    if (this.#at === this.#held.length) this.#more();
+    if (this.#held[this.#at] !== 10) throw this.broken('an artifact does not end where it says');
+    this.#at += 1;
     return { offset, digest: own.digest('hex') };
   }
 
@@ -74,29 +85,37 @@ export class BundleLines {
 
   /** Where the line in hand ends; null at the end of the file. */
   #lineEnd(): number | null {
-    for (let from = 0; ; ) {
-      const at = this.#held.indexOf(10, from);
+    for (let seen = 0; ; ) {
+      const at = this.#held.indexOf(10, this.#start + seen);
       if (at !== -1) return at;
-      from = this.#held.length;
-      if (from > MOST_LINE_BYTES) throw this.broken(`the next line is longer than ${MOST_LINE_BYTES} bytes`);
+      seen = this.#held.length - this.#start;
+      if (seen > MOST_LINE_BYTES) throw this.broken(`the next line is longer than ${MOST_LINE_BYTES} bytes`);
       if (this.#more()) continue;
-      if (from === 0) return null;
+      if (seen === 0) return null;
       throw this.broken('the last line does not end');
     }
   }
 
+  /** Reads on and lets go of what stands before the line in hand. */
   #more(): boolean {
+    this.#digest(this.#start);
+    const left = this.#held.length - this.#start;
     // As much again as is held: a long line is copied a few times, not once a chunk.
-    const buffer = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, this.#held.length));
-    const read = readSync(this.#file, buffer, 0, buffer.length, this.#offset + this.#held.length);
-    if (read > 0) this.#held = Buffer.concat([this.#held, buffer.subarray(0, read)]);
-    return read > 0;
+    const buffer = Buffer.allocUnsafe(left + Math.max(CHUNK_BYTES, left));
+    const read = readSync(this.#file, buffer, left, buffer.length - left, this.#base + this.#held.length);
+    if (read === 0) return false;
+    this.#held.copy(buffer, 0, this.#start);
+    this.#held = buffer.subarray(0, left + read);
+    this.#base += this.#start;
+    this.#at -= this.#start;
+    this.#hashed = 0;
+    this.#start = 0;
+    return true;
   }
 
-  #taken(bytes: Buffer): void {
-    this.#hash.update(bytes);
-    this.#held = this.#held.subarray(bytes.length);
-    this.#offset += bytes.length;
+  #digest(end: number): void {
+    if (end > this.#hashed) this.#hash.update(this.#held.subarray(this.#hashed, end));
+    this.#hashed = Math.max(this.#hashed, end);
   }
 
   #parsed(bytes: Buffer): BundleLine {

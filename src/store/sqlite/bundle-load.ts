@@ -1,11 +1,12 @@
 import { readSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { BundleSeal } from '../../contract/bundle.ts';
-import { type Columns, columnsOf, headLine, lineOf, MOST_PAGE_BYTES, PageBytes, rowLine } from './bundle-format.ts';
+import { ProctorError } from '../../contract/problem.ts';
+import { type Columns, columnsOf, headLine, lineOf, MOST_PAGE_BYTES, PageBytes, rowLines } from './bundle-format.ts';
 import { type BundleLine, BundleLines } from './bundle-lines.ts';
 import { type BundleValue, handRows } from './bundle-rows.ts';
 import { bundleSchema } from './bundle-schema.ts';
-import { Connection } from './connection.ts';
+import { Connection, isFull } from './connection.ts';
 import { Keys } from './keys.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 import { runReaders } from './run-readers.ts';
@@ -66,14 +67,16 @@ function schemaOf(lines: BundleLines): number {
 function readLines(lines: BundleLines, connection: Connection, columns: Columns) {
   const bodies = new Map<string, BodyPlace>();
   const pages = new PageBytes();
+  const rows = new Inserter(lines, connection, columns);
   for (;;) {
     const end = lines.offset;
     const line = lines.next();
     if (line === null) throw lines.broken('the file ends without a statement');
     if (line.kind === 'bundle') {
       const seal = sealOf(lines, line);
+      const file_digest = lines.digestBefore();
       if (lines.next() !== null) throw lines.broken('the file goes on after the statement');
-      return { bodies, seal, file_digest: line.digest_before, end };
+      return { bodies, seal, file_digest, end };
     }
     if (line.kind === 'artifact') takeBody(lines, line, bodies);
     else {
@@ -81,7 +84,7 @@ function readLines(lines: BundleLines, connection: Connection, columns: Columns)
         throw lines.broken(
           `rows of \`${line.kind.slice(0, 60)}\` that are read together take more than ${MOST_PAGE_BYTES} bytes`,
         );
-      insert(lines, connection, columns, line);
+      rows.insert(line);
     }
   }
 }
@@ -96,20 +99,74 @@ function takeBody(lines: BundleLines, { members }: BundleLine, bodies: Map<strin
   bodies.set(digest, { offset: found.offset, bytes });
 }
 
-function insert(lines: BundleLines, connection: Connection, columns: Columns, { kind, members }: BundleLine): void {
-  const known = columns.get(kind);
-  const names = Object.keys(members);
-  // What stands in the statement below is a name of ours, never a text of the file.
-  if (known === undefined || kind === 'migration')
-    throw lines.broken(`\`${kind.slice(0, 60)}\` is not a table of a bundle`);
-  const strange = names.find((name) => !known.has(name));
-  if (strange !== undefined) throw lines.broken(`\`${kind}\` has no column \`${strange.slice(0, 60)}\``);
-  try {
-    const places = names.map(() => '?').join(', ');
-    connection.run(`insert into ${kind} (${names.join(', ')}) values (${places})`, ...Object.values(members));
-  } catch (error) {
-    throw lines.broken(`the row cannot be read: ${(error as Error).message}`);
+/** Inserts rows; the rows of a table nearly always have the same columns, so their statement is at hand. */
+class Inserter {
+  readonly #lines: BundleLines;
+  readonly #connection: Connection;
+  readonly #columns: Columns;
+  #executions = 0;
+  #events = 0;
+  readonly #statements = new Map<string, { readonly names: readonly string[]; readonly statement: StatementSync }>();
+
+  constructor(lines: BundleLines, connection: Connection, columns: Columns) {
+    this.#lines = lines;
+    this.#connection = connection;
+    this.#columns = columns;
   }
+
+  insert({ kind, members }: BundleLine): void {
+    this.#within(kind, members);
+    const names = Object.keys(members);
+    let ready = this.#statements.get(kind);
+    if (ready === undefined || !sameNames(ready.names, names)) {
+      ready = { names, statement: this.#prepare(kind, names) };
+      this.#statements.set(kind, ready);
+    }
+    try {
+      ready.statement.run(...Object.values(members));
+    } catch (error) {
+      if (isFull(error)) throw noRoom(error);
+      throw this.#lines.broken(`the row cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  /** Rows that the run has no place for end the reading at once: there could be millions of them. */
+  #within(kind: string, members: BundleLine['members']): void {
+    const { ordinal, seq, materialized, event_count } = members;
+    if (kind === 'run') this.#executions = Number(materialized);
+    if (kind === 'run_head') this.#events = Number(event_count);
+    if (typeof ordinal === 'number' && !(ordinal >= 0 && ordinal < this.#executions))
+      throw this.#lines.broken(`it belongs to execution ${ordinal}, and the run has ${this.#executions}`);
+    if (kind === 'event' && !(Number(seq) <= this.#events))
+      throw this.#lines.broken(`it is event ${seq}, and the run has ${this.#events}`);
+  }
+
+  /** What stands in the statement is a name of ours, never a text of the file. */
+  #prepare(kind: string, names: readonly string[]): StatementSync {
+    const known = this.#columns.get(kind);
+    if (known === undefined || kind === 'migration')
+      throw this.#lines.broken(`\`${kind.slice(0, 60)}\` is not a table of a bundle`);
+    const strange = names.find((name) => !known.has(name));
+    if (strange !== undefined) throw this.#lines.broken(`\`${kind}\` has no column \`${strange.slice(0, 60)}\``);
+    const places = names.map(() => '?').join(', ');
+    try {
+      return this.#connection.db.prepare(`insert into ${kind} (${names.join(', ')}) values (${places})`);
+    } catch (error) {
+      throw this.#lines.broken(`the row cannot be read: ${(error as Error).message}`);
+    }
+  }
+}
+
+function noRoom(cause: unknown): ProctorError {
+  return new ProctorError(
+    'store_full',
+    'the disk that holds temporary files is full: the rows of a bundle are read into one; free some room, or let `SQLITE_TMPDIR` name a folder on another disk',
+    { cause },
+  );
+}
+
+function sameNames(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, place) => name === other[place]);
 }
 
 function sealOf(lines: BundleLines, { members }: BundleLine): BundleSeal {
@@ -132,9 +189,11 @@ export async function rewriteProblems(file: number, loaded: LoadedBundle): Promi
   const run = await store.run(run_id.run_id);
   if (run === null) return [];
   const compared = new Comparison(file);
-  const columns = columnsOf(schema);
+  const rowLine = rowLines(columnsOf(schema));
   compared.line(headLine(schema));
-  await handRows({ store, run }, (table, row) => compared.line(rowLine(columns, table, row)));
+  await handRows({ store, run }, (table, row) => {
+    if (!compared.stopped) compared.line(rowLine(table, row));
+  });
   for (const [digest, { bytes }] of [...bodies].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     compared.line(lineOf('artifact', { bytes, digest }));
     compared.skip(bytes + 1);
@@ -144,9 +203,13 @@ export async function rewriteProblems(file: number, loaded: LoadedBundle): Promi
     : [];
 }
 
+const COMPARED_BYTES = 1024 * 1024;
+
 /** Holds what would be written against what stands in the file, up to the first difference. */
 class Comparison {
   readonly #file: number;
+  #held = Buffer.alloc(0);
+  #from = 0;
   #offset = 0;
   #differs = false;
 
@@ -159,12 +222,14 @@ class Comparison {
     return this.#offset;
   }
 
+  get stopped(): boolean {
+    return this.#differs;
+  }
+
   line(text: string): void {
     if (this.#differs) return;
     const wanted = Buffer.from(text);
-    const found = Buffer.allocUnsafe(wanted.length);
-    const read = readSync(this.#file, found, 0, found.length, this.#offset);
-    if (read === wanted.length && found.equals(wanted)) this.#offset += wanted.length;
+    if (this.#found(wanted.length).equals(wanted)) this.#offset += wanted.length;
     else this.#differs = true;
   }
 
@@ -174,5 +239,16 @@ class Comparison {
 
   differs(end: number): boolean {
     return this.#differs || this.#offset !== end;
+  }
+
+  /** So many bytes of the file from where both are the same; fewer at its end. */
+  #found(length: number): Buffer {
+    if (this.#offset < this.#from || this.#offset + length > this.#from + this.#held.length) {
+      const buffer = Buffer.allocUnsafe(Math.max(COMPARED_BYTES, length));
+      this.#held = buffer.subarray(0, readSync(this.#file, buffer, 0, buffer.length, this.#offset));
+      this.#from = this.#offset;
+    }
+    const at = this.#offset - this.#from;
+    return this.#held.subarray(at, at + length);
   }
 }

@@ -52,7 +52,7 @@ class RowsOfRun {
       await this.#executions(Array.from({ length: Math.min(PAGE, run.materialized - from) }, (_, at) => from + at));
     await this.#paged<EventRow, number>(
       (after) => store.events(run.run_id, { after, limit: PAGE }),
-      ({ run_id: _run, ...event }) => this.#insert('event', { run_no: RUN_NO, ...event }),
+      (event) => this.#insert('event', { ...event, run_no: RUN_NO }),
       (event) => event.seq,
     );
     await this.#paged<LateRow, number>(

@@ -11,7 +11,7 @@ import {
   MOST_LINE_BYTES,
   MOST_PAGE_BYTES,
   PageBytes,
-  rowLine,
+  rowLines,
 } from './bundle-format.ts';
 import { handRows, type RowSource } from './bundle-rows.ts';
 import { storeError } from './connection.ts';
@@ -50,11 +50,11 @@ export async function writeBundleFile(target: string, source: BundleSource): Pro
 
 async function writeParts(file: number, source: BundleSource): Promise<string> {
   const out = new HashedFile(file);
-  const columns = columnsOf(SCHEMA_VERSION);
+  const rowLine = rowLines(columnsOf(SCHEMA_VERSION));
   out.text(headLine(SCHEMA_VERSION));
   const pages = new PageBytes();
   await handRows(source, (table, row) => {
-    const line = rowLine(columns, table, row);
+    const line = rowLine(table, row);
     refuse(`a page of \`${table}\``, pages.add(table, row, line.length), MOST_PAGE_BYTES);
     out.text(line);
   });

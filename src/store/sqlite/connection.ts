@@ -97,6 +97,11 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
+/** True when SQLite found no room on a disk. */
+export function isFull(error: unknown): boolean {
+  return sqliteCode(error) === SQLITE_FULL;
+}
+
 /** A ProctorError for what SQLite said; an error that is ours or not SQLite's stays as it is. */
 export function storeError(error: unknown, location: string): unknown {
   const code = sqliteCode(error);
