@@ -21,7 +21,7 @@ export function startPublisher(app: App, output: Output): AsyncDisposable {
 }
 
 /**
- * The first try of what a run's end is told to, within some seconds; what is not through is left to later publishers, and said. The
+ * The first try of what a run's end or stop is told to, within some seconds; what is not through is left to later publishers, and said. The
  * verdict stands whatever becomes of it.
  */
 export async function publishEnd(app: App, output: Output, runId: string): Promise<void> {

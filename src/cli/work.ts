@@ -74,8 +74,8 @@ export async function workOn(context: CommandContext, app: App, run: RunRow, opt
     }
     const code = interruption.exitCode();
     const after = await findRun(app.store, run.run_id);
-    if (after.finished_at !== null) await publishEnd(app, output, run.run_id);
     const tripped = after.finished_at === null ? await app.store.breaker(run.run_id) : null;
+    if (after.finished_at !== null || tripped !== null) await publishEnd(app, output, run.run_id);
     if (tripped !== null) return await tellStop({ output, app }, after, tripped);
     if (code !== null && after.finished_at === null) {
       output.note(`proctor: stopped; go on with: proctor resume ${run.run_id}`);

@@ -233,7 +233,10 @@ export const profileSchema = z
     gateway: gatewayProfileSchema
       .optional()
       .describe('Gated tools for the agent, by PROCTOR_MCP_URL and a token of its attempt'),
-    webhooks: z.array(webhookSchema).default([]).describe('Who is told how a run ended, signed by Standard Webhooks'),
+    webhooks: z
+      .array(webhookSchema)
+      .default([])
+      .describe('Who is told how a run ended or that it stopped, signed by Standard Webhooks'),
   })
   .meta({ id: 'profile', title: 'Proctor profile', description: 'What to run and how to judge it' });
 export type Profile = z.output<typeof profileSchema>;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { REFERENCE_ONLY } from './secret-reference.ts';
 
-/** What is published of a run; a run publishes exactly one of them. */
-export const WEBHOOK_EVENTS = ['run_completed', 'run_failed', 'run_cancelled'] as const;
+/** What is published of a run: one end, and each time that its breaker stopped it. */
+export const WEBHOOK_EVENTS = ['run_completed', 'run_failed', 'run_cancelled', 'run_paused'] as const;
 /** The type of a published event, as the webhook's body has it. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** One endpoint that is told how a run ended, as a profile writes it. */
+/** One endpoint that is told how a run ended or that it stopped, as a profile writes it. */
 export const webhookSchema = z.strictObject({
   url: z.string().min(1).describe('https (http only on this machine); one entry an endpoint'),
   secret: z

@@ -20,6 +20,11 @@ export const DELIVERY_WAITS: readonly number[] = [
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const GONE = 410;
 
+/** The key of what a run publishes: an end is one for all, a stop has the number of its event. */
+export function dedupeKey(runId: string, type: string, seq: number): string {
+  return type === 'run_paused' ? `run:${runId}:paused:${seq}` : `run:${runId}:final`;
+}
+
 /** What follows a try of a delivery. */
 export type DeliveryDecision =
   | { readonly type: 'published' }

@@ -5,6 +5,7 @@ import { type DeliveryDecision, decideDelivery } from '../core/delivery.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { type Clock, instant } from '../lib/clock.ts';
+import { pausedOf, pausedText, type Stop } from './paused.ts';
 import { readSnapshot } from './run-context.ts';
 
 /** What a publisher works with. */
@@ -70,26 +71,47 @@ async function attempt(deps: PublisherDeps, delivery: ClaimedDelivery, signal: A
 }
 
 /**
- * The message of a delivery: built from what never changes once the run has ended, so that every try, by whatever process, carries
+ * The message of a delivery: built from what never changes once the run has ended or stopped, so that every try, by whatever process, carries
  * the same bytes under the same id.
  */
 async function messageOf({ store }: PublisherDeps, delivery: ClaimedDelivery, run: RunRow): Promise<WebhookMessage> {
   const { profile } = await readSnapshot(store, run);
-  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
   const { name, version } = profile.agent;
-  const data = {
-    ...(JSON.parse(delivery.body) as Record<string, unknown>),
+  const common = {
+    profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
+    agent: { name, version },
+  };
+  const data =
+    delivery.type === 'run_paused'
+      ? { ...stopData(run.run_id, JSON.parse(delivery.body) as Stop), ...common }
+      : { ...(JSON.parse(delivery.body) as object), ...endData(run), ...common };
+  const body = canonicalJson({ type: delivery.type, timestamp: instant(delivery.created_at), data });
+  return { id: delivery.dedupe_key, body };
+}
+
+function endData(run: RunRow) {
+  const verdict = run.verdict === null ? null : (JSON.parse(run.verdict) as Verdict);
+  return {
     run_id: run.run_id,
     status: run.status,
     gate_status: run.gate_status,
     reason: verdict?.reason ?? run.reason,
     pass_rate: verdict?.pass_rate ?? null,
     interval: verdict?.interval ?? null,
-    profile: { profile_id: profile.profile_id, profile_version: profile.profile_version },
-    agent: { name, version },
   };
-  const body = canonicalJson({ type: delivery.type, timestamp: instant(delivery.created_at), data });
-  return { id: delivery.dedupe_key, body };
+}
+
+/** What is told of a stop, as it was then: the run may have gone on, and ended, before the message is through. */
+function stopData(run_id: string, stop: Stop) {
+  return {
+    run_id,
+    status: 'running',
+    gate_status: 'unknown',
+    reason: pausedText(stop),
+    pass_rate: null,
+    interval: null,
+    paused: pausedOf(stop),
+  };
 }
 
 /** Sends a message that says it is a test, once; answers what the endpoint said. */

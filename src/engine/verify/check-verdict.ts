@@ -1,12 +1,14 @@
 import type { ArtifactStore } from '../../contract/artifact.ts';
 import type { Snapshot } from '../../contract/snapshot.ts';
 import type { ExecutionRow, RunReaders, RunRow } from '../../contract/store.ts';
+import { dedupeKey } from '../../core/delivery.ts';
 import { evidenceRoot } from '../../core/evidence.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { allExecutions } from '../all-executions.ts';
 import { concludeRun } from '../conclude.ts';
 import { nameOf } from './check-rows.ts';
 import type { Differences } from './differences.ts';
+import type { Told } from './told.ts';
 
 interface VerdictInput {
   readonly run: RunRow;
@@ -50,22 +52,29 @@ export async function checkVerdict(
   differences.same('run', run_id, 'evidence_root', root, run.evidence_root);
 }
 
-/** A run whose events say that its end was published stands once in the outbox, as it ended; any other not at all. */
+/** A run whose events say that its end was published stands once in the outbox, as it ended, and so does each stop; anything else not at all. */
 export async function checkOutbox(
   store: RunReaders,
   run: RunRow,
-  published: boolean,
+  { published, stops }: Pick<Told, 'published' | 'stops'>,
   differences: Differences,
 ): Promise<void> {
-  const rows = await store.outbox(run.run_id);
-  differences.same('outbox', run.run_id, 'ends', published ? 1 : 0, rows.length);
+  const { run_id, status, finished_at } = run;
+  const rows = await store.outbox(run_id);
+  const paused = rows.filter(({ type }) => type === 'run_paused');
+  differences.same('outbox', run_id, 'ends', published ? 1 : 0, rows.length - paused.length);
+  differences.same('outbox', run_id, 'stops', stops.length, paused.length);
   for (const row of rows) {
-    const { run_id } = run;
-    differences.same('outbox', row.dedupe_key, 'dedupe_key', `run:${run_id}:final`, row.dedupe_key);
-    differences.same('outbox', row.dedupe_key, 'type', `run_${run.status}`, row.type);
-    const body = canonicalJson(bodyOf(run));
-    differences.same('outbox', row.dedupe_key, 'body', body, row.body);
-    differences.same('outbox', row.dedupe_key, 'created_at', run.finished_at, row.created_at);
+    const stop = row.type === 'run_paused' ? stops[paused.indexOf(row)] : undefined;
+    const expected =
+      stop === undefined
+        ? { type: `run_${status}`, body: canonicalJson(bodyOf(run)), created_at: finished_at }
+        : { type: 'run_paused', body: canonicalJson(stop.body), created_at: stop.at };
+    const key = dedupeKey(run_id, expected.type, stop?.seq ?? 0);
+    if (stop !== undefined)
+      differences.same('event', row.dedupe_key, 'the key of what was published', key, stop.outbox);
+    for (const [column, value] of Object.entries({ dedupe_key: key, ...expected }))
+      differences.same('outbox', row.dedupe_key, column, value, row[column as keyof typeof row]);
   }
 }
 

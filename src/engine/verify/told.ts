@@ -17,6 +17,14 @@ const CREATED_WITH = [
 
 type RunColumns = Partial<Record<keyof RunRow, unknown>>;
 
+/** A stop by the breaker that is said to stand in the outbox. */
+export interface PublishedStop {
+  readonly seq: number;
+  readonly at: number;
+  readonly outbox: unknown;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 /** What a run's events tell, folded: its own row, how far each execution came, and the late evidence. */
 export class Told {
   /** The columns of the run as they follow from its events. */
@@ -35,6 +43,8 @@ export class Told {
   };
   /** True when the run's end is said to stand in the outbox (ends of the first schema were published only when they completed). */
   published = false;
+  /** What is said to stand in the outbox of stops, in their order (those of older stores were not published). */
+  readonly stops: PublishedStop[] = [];
   /** Hash of each late evidence row by its number. */
   readonly late = new Map<unknown, unknown>();
   /** How far the run's tool calls went when it was finalized. */
@@ -74,7 +84,9 @@ export class Told {
     if (why !== null) differences.add('event', name, why);
     this.#any = true;
     if (event.type.startsWith('run_')) Object.assign(this.run, runColumns(event, body));
-    if (event.type === 'run_completed' || typeof body['outbox'] === 'string') this.published = true;
+    const { outbox, ...stop } = body;
+    if (event.type !== 'run_paused') this.published ||= event.type === 'run_completed' || typeof outbox === 'string';
+    else if (outbox !== undefined) this.stops.push({ seq: event.seq, at: event.at, outbox, body: stop });
     if (event.type === 'late_evidence') tellOnce(this.late, body['late_seq'], body['late'], name, differences);
     if (event.type === 'gateway_sealed') this.gateway = { count: Number(body['count']), hash: String(body['hash']) };
     if (event.type === 'grade_corrected')

@@ -117,7 +117,7 @@ async function verifyOnce(deps: Deps, run: RunRow, expect: string | null): Promi
       checkCorrections(deps, run, snapshot, told.corrections, differences),
     );
   const tool_runs = await checkGateway(deps, run, told.gateway, differences);
-  await differences.step('outbox', run_id, () => checkOutbox(store, run, told.published, differences));
+  await differences.step('outbox', run_id, () => checkOutbox(store, run, told, differences));
   const basis = await differences.step('store', run_id, async () => (await store.basis?.(run_id)) ?? []);
   for (const { where, row, what } of basis ?? []) differences.add(where, row, what);
   const roots = revisionRoots(

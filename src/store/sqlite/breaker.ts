@@ -2,6 +2,7 @@ import type { CallFailure, CallReport, TrippedBreaker } from '../../contract/sto
 import { holdsBack, lengthened, trips } from '../../core/breaker.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Connection } from './connection.ts';
+import { publish } from './deliveries.ts';
 import type { Keys } from './keys.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -60,12 +61,11 @@ function failed(tx: Transaction, at: Place, call: CallFailure, row: Row): boolea
   const trip = row.tripped_at === null && trips(streak, call, rounds, total);
   write(tx, at.run_no, call.side, { worked: 0, ...streak, tripped_at: trip ? now : row.tripped_at }, call.reason);
   const { side, class: name, reason } = call;
-  if (trip)
-    tx.event({
-      ...run(at),
-      type: 'run_paused',
-      body: canonicalJson({ class: name, failures: streak.failures, reason, side }),
-    });
+  if (trip) {
+    const told = { class: name, failures: streak.failures, reason, side };
+    const outbox = publish(tx, run(at), 'run_paused', canonicalJson(told));
+    tx.event({ ...run(at), type: 'run_paused', body: canonicalJson({ ...told, outbox }) });
+  }
   return holdsBack(trip || row.tripped_at !== null, rounds);
 }
 

@@ -1,15 +1,16 @@
 import type { ClaimedDelivery, DeliveryFilter, DeliveryRow, DeliverySettlement, Page } from '../../contract/store.ts';
+import { dedupeKey } from '../../core/delivery.ts';
 import { randomText } from '../../lib/id.ts';
 import type { Connection } from './connection.ts';
 import type { Transaction } from './transaction.ts';
 
 /**
  * Writes a fact into the outbox, in the transaction that makes it true, with one delivery for each endpoint of the run's profile that
- * wants it; an endpoint that asked to be left alone is. The dedupe key is the run's: a run ends once, so it never publishes two ends.
- * Answers the key, for the event that tells of it.
+ * wants it; an endpoint that asked to be left alone is. The dedupe key of an end is the run's: a run ends once, so it never publishes two
+ * ends. That of a stop is its event's. Answers the key, for the event that tells of it and comes next.
  */
 export function publish(tx: Transaction, at: { run_no: number; run_id: string }, type: string, body: string): string {
-  const dedupe_key = `run:${at.run_id}:final`;
+  const dedupe_key = dedupeKey(at.run_id, type, tx.head(at.run_no).count + 1);
   const row = tx.connection.get<{ outbox_no: number }>(
     'insert into outbox (run_no, dedupe_key, type, body, created_at) values (?, ?, ?, ?, ?) returning outbox_no',
     at.run_no,
