@@ -34,6 +34,10 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
     path.join(at, 'more.yaml'),
     '- { vars: { country: Chad }, assert: [{ type: is-json }, { type: equals, value: { capital: x } }] }\n',
   );
+  expect(await proctor(at, ['run', 'promptfooconfig.yaml'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('`proctor import promptfoo promptfooconfig.yaml` makes a profile of it'),
+  });
   const done = await proctor(at, ['import', 'promptfoo', 'promptfooconfig.yaml', '--out', 'mine', '--json']);
   expect(done, done.stdout).toMatchObject({ code: 1 }); // something was left out
   const report = JSON.parse(done.stdout) as { cases: number; left_out: string[] };

@@ -30,6 +30,11 @@ export async function loadProfile(
   const absolute = path.resolve(cwd, file);
   const document = parsePlaced(await readText(absolute, file), file);
   if (document.problems.length > 0) throw invalid(file, document.problems);
+  if (isPromptfooConfig(document.value))
+    throw new ProctorError(
+      'invalid_profile',
+      `\`${file}\` is a promptfoo configuration; \`proctor import promptfoo ${file}\` makes a profile of it`,
+    );
   const wrong = zodDiagnostics(profileSchema, document.value);
   if (wrong.length > 0) {
     throw invalid(
@@ -48,6 +53,12 @@ export async function loadProfile(
     file,
     locate: (diagnostics) => diagnostics.map((item) => locate(item, document, file)),
   };
+}
+
+/** A configuration of promptfoo has what no profile has. */
+function isPromptfooConfig(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || 'profile_id' in value) return false;
+  return 'prompts' in value && ('providers' in value || 'targets' in value);
 }
 
 /** Fills in file, line and column of a diagnostic that names a field of the profile. */
