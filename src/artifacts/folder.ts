@@ -5,9 +5,12 @@ import type { ArtifactPlace } from '../contract/artifact.ts';
 import { ProctorError } from '../contract/problem.ts';
 import { digestBytes } from '../lib/canonical-json.ts';
 import { randomText } from '../lib/id.ts';
-import { digestOfFile, readRegular } from '../lib/regular-file.ts';
+import { digestOfFile, readRegular, sizeOfRegular } from '../lib/regular-file.ts';
 
-const MOST_BYTES = 1024 * 1024 * 1024;
+const MOST_BYTES = 512 * 1024 * 1024; // what a text of JavaScript can hold, and artifacts are texts
+
+/** A larger file is only held in memory once its digest is known to be right: it may be anything of any size. */
+const UNSEEN_BYTES = 16 * 1024 * 1024;
 
 /** Artifacts in a folder: `ab/cdef…`, written aside, flushed and renamed, so that a name never leads to half a body. */
 export function openArtifactFolder(folder: string): ArtifactPlace {
@@ -24,26 +27,39 @@ export function openArtifactFolder(folder: string): ArtifactPlace {
     has: async (digest) => (await stat(pathOf(digest)).catch(() => null))?.isFile() ?? false,
     confirm: () => held.confirm(),
     [Symbol.dispose]: () => held[Symbol.dispose](),
-    get: async (digest) => {
+    get: async (digest, recorded = null) => {
       if (!/^[0-9a-f]{64}$/.test(digest))
         throw new ProctorError('artifact_missing', `\`${digest}\` is not an artifact's digest`);
-      const bytes = await readRegular(pathOf(digest), MOST_BYTES).catch((error: Error) => {
+      return await read(pathOf(digest), digest, recorded).catch((error: Error) => {
+        if (ProctorError.is(error)) throw error;
         throw new ProctorError(
           'artifact_missing',
           `artifact ${digest} in \`${folder}\` ${error.message}; restore the folder from a backup`,
           { cause: error },
         );
       });
-      const found = digestBytes(bytes);
-      if (found !== digest) {
-        throw new ProctorError(
-          'artifact_corrupt',
-          `artifact ${digest} in \`${folder}\` was altered: its bytes have the digest ${found}`,
-        );
-      }
-      return bytes;
     },
   };
+}
+
+/** The bytes of an artifact; throws `artifact_corrupt` for others, of which no more than a few MiB were held. */
+async function read(file: string, digest: string, recorded: number | null): Promise<Buffer> {
+  const size = await sizeOfRegular(file);
+  const altered = (what: string) =>
+    new ProctorError(
+      'artifact_corrupt',
+      `artifact ${digest} (\`${file}\`) was altered: ${what}; restore the folder from a backup`,
+    );
+  if (recorded !== null && size !== recorded) throw altered(`it has ${size} bytes, and ${recorded} were recorded`);
+  const most = size > UNSEEN_BYTES ? MOST_BYTES : UNSEEN_BYTES;
+  if (size > UNSEEN_BYTES && size <= MOST_BYTES) {
+    const found = await digestOfFile(file);
+    if (found !== digest) throw altered(`its ${size} bytes have the digest ${found}`);
+  }
+  const bytes = await readRegular(file, most);
+  const found = digestBytes(bytes);
+  if (found !== digest) throw altered(`its ${bytes.length} bytes have the digest ${found}`);
+  return bytes;
 }
 
 /**

@@ -3,8 +3,11 @@ export interface ArtifactStore {
   readonly location: string;
   /** Writes the bytes durably, unless they are there; answers their digest. */
   put(bytes: Uint8Array | string): Promise<string>;
-  /** Reads and verifies; `artifact_missing` or `artifact_corrupt` when it is not what its name says. */
-  get(digest: string): Promise<Buffer>;
+  /**
+   * Reads and verifies; `artifact_missing` or `artifact_corrupt` when it is not what its name says. Where its size was `recorded`, one of another
+   * size is not read.
+   */
+  get(digest: string, recorded?: number | null): Promise<Buffer>;
 }
 
 /** An artifact store at its place for as long as a process works. */

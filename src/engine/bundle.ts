@@ -29,17 +29,18 @@ export async function sealRun(
   const read = new Set<string>();
   const artifacts: ArtifactStore = {
     ...deps.artifacts,
-    get: async (name) => {
-      const body = await deps.artifacts.get(name);
+    get: async (name, recorded) => {
+      const body = await deps.artifacts.get(name, recorded);
       read.add(name);
       return body;
     },
   };
   const verification = await verifyRun({ store: deps.store, artifacts }, run, null);
   if (!verification.ok) {
+    const [first] = verification.found;
     throw new ProctorError(
       'store_altered',
-      `${run.run_id} differs from its evidence in ${verification.differences} places, so it is not exported; \`proctor verify ${run.run_id}\` names them`,
+      `${run.run_id} differs from its evidence, so it is not exported; the first difference: ${first?.where} ${first?.row}: ${first?.what}; \`proctor verify ${run.run_id}\` names them all (${verification.differences})`,
     );
   }
   const names = [...read].sort();
@@ -165,9 +166,9 @@ async function verifiedRun({ store, artifacts }: OpenBundle, run: RunRow, expect
   const read = new Set<string>();
   const noted: ArtifactStore = {
     ...artifacts,
-    get: async (name) => {
+    get: async (name, recorded) => {
       read.add(name);
-      return await artifacts.get(name);
+      return await artifacts.get(name, recorded);
     },
   };
   return { verification: await verifyRun({ store, artifacts: noted }, run, expect), read };

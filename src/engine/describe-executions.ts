@@ -186,9 +186,10 @@ class Describer {
 
   /** A tool run with the whole of its output, not only what its caller got. */
   async #toolRun(row: ToolRunRow): Promise<ToolRunDocument> {
-    const { output, output_artifact } = row;
+    const { output, output_artifact, output_bytes } = row;
     const text =
-      output ?? (output_artifact === null ? null : (await this.#deps.artifacts.get(output_artifact)).toString());
+      output ??
+      (output_artifact === null ? null : (await this.#deps.artifacts.get(output_artifact, output_bytes)).toString());
     return toolRunDocument(row, text === null ? null : (JSON.parse(text) as ToolOutput));
   }
 

@@ -56,7 +56,7 @@ export async function shownOutput(
   if (row.output !== null) return JSON.parse(row.output) as ToolOutput;
   if (row.output_artifact === null) return null;
   const most = mostShown(row, sources);
-  const whole = (await artifacts.get(row.output_artifact)).toString();
+  const whole = (await artifacts.get(row.output_artifact, row.output_bytes)).toString();
   return cutOutput(JSON.parse(whole) as ToolOutput, row.output_bytes ?? whole.length, most, row.output_artifact);
 }
 

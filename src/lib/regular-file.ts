@@ -53,6 +53,12 @@ export async function readRegular(file: string, mostBytes: number): Promise<Buff
   }
 }
 
+/** How many bytes a regular file has; throws `FileRefused`. */
+export async function sizeOfRegular(file: string): Promise<number> {
+  await using handle = await openRegular(file);
+  return (await handle.stat()).size;
+}
+
 /** The SHA-256 of a regular file in lower hex; its bytes are never held together. Throws `FileRefused`. */
 export async function digestOfFile(file: string): Promise<string> {
   await using handle = await openRegular(file);
