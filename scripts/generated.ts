@@ -44,18 +44,18 @@ const CHECKS = {
 
 const WHAT_IS_CHECKED = `# What is checked
 
-Triggers refuse to alter the store by SQL, but whoever can write the file can drop them. This page says, for every column of every table, which command names
-a cell that was altered; a test alters each of them, takes rows away and copies rows in. **Nothing** means that the column decides nothing: with it altered, every
-gate, \`verify\`, \`compare\`, export and bundle stays as it was, and the test proves that too. Where it says "of a run that has ended", the column does decide something while the run goes on.
+Triggers stop anyone from altering the store by SQL, but whoever can write the file can drop the triggers. For every column of every table, this page names the
+command that finds an altered value. A test alters each column, removes rows and copies rows in. **Nothing** means that the column decides nothing: the test proves that
+every gate, \`verify\`, \`compare\`, export and bundle stays the same when it changes. "Of a run that has ended" means that the column matters only while the run goes on.
 
-\`verify RUN\` covers what the run's verdict, its report and its tool calls stand on: evidence, seals, events, counters, corrections, blessings, policies, definitions,
-pins. \`doctor --verify\` covers the whole store: it also names a run, a session or a blessing that was deleted or made up, because a chained journal tells of
-each; a transition that the machines do not have; and a clock that is no instant. A bundle has the rows of its run only, without counters and journal.
+\`verify RUN\` checks everything that the run's verdict, report and tool calls depend on: evidence, seals, events, counters, corrections, blessings, policies, definitions
+and pins. \`doctor --verify\` checks the whole store. It also finds a run, session or blessing that was deleted or made up (a chained journal records each), a state change
+that is not allowed, and a clock with an impossible value. A bundle holds only the rows of its run, without counters and journal.
 
-What no command can find is a rewrite in which every hash, event and journal entry was made anew. Only a root noted elsewhere finds it:
-\`verify RUN --expect ROOT\`. What was deleted together with the last entries of the journal is missed by its id alone. Of what is in hand, a row less is a row not yet written.
-A counter of 0 says what no row says. Whether a webhook that failed is tried again or given up is scheduling; \`doctor --verify\` names a state that there is not.
-Stores of older versions are taken into the journal as they are when they are first opened, and their runs have no events that tell what attempts took.
+No command finds a rewrite in which every hash, event and journal entry was made anew, unless the root was noted elsewhere: \`verify RUN --expect ROOT\`. If a run was deleted
+together with the last journal entries, only asking for its id shows that it is gone. While a run goes on, a missing row cannot be told from one that is not written yet, and a
+counter of 0 counts the same as none. \`doctor --verify\` finds a webhook delivery in an unknown state, but not one whose retry was changed. When a newer Proctor first opens
+an older store, it takes the rows into the journal as they are, and no events tell what attempts in those runs took.
 `;
 
 function whatIsChecked(): string {

@@ -161,7 +161,7 @@ function checkWebhooks({ webhooks }: Profile): Diagnostic[] {
   return webhooks.flatMap(({ url }, index) => {
     const field = `webhooks[${index}].url`;
     if (webhooks.findIndex((other) => other.url === url) < index)
-      return [diagnostic(`\`${url}\` stands twice`, { field, hint: 'give one entry all the events it wants' })];
+      return [diagnostic(`duplicate webhook \`${url}\``, { field, hint: 'give one entry all the events it wants' })];
     return attempt(field, () => {
       webhookUrl(url);
       return [];

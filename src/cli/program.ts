@@ -186,7 +186,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
       .option('--candidate-revision <n>', 'the candidate by this revision', whole)
       .option(
         '--min-cases <n>',
-        'fewer paired cases are no comparison; default: all of the baseline, less allowed faults',
+        'refuse to compare fewer paired cases; default: all of the baseline, less allowed faults',
         whole,
       )
       .option('--any-grading', 'compare runs that were graded by different evaluators or rules too'),

@@ -12,7 +12,7 @@ export const matcherSchema = z
   .strictObject({
     eq: literal.optional().describe('equal to this value'),
     in: z.array(literal).min(1).max(1_000).optional().describe('equal to one of these values'),
-    glob: globs.optional().describe('text that one of these globs matches; `*` stands for any characters, also none'),
+    glob: globs.optional().describe('text that one of these globs matches; `*` matches any number of characters'),
     under: z
       .string()
       .min(1)

@@ -17,7 +17,7 @@ export const ERROR_CODES = {
   invalid_input: { title: 'The input is not valid', exit: 2, status: 422 },
   unsupported: { title: 'Not available in this version', exit: 2, status: 422 },
   body_too_large: { title: 'The request is too large', exit: 2, status: 413 },
-  not_found: { title: 'There is no such thing', exit: 2, status: 404 },
+  not_found: { title: 'Not found', exit: 2, status: 404 },
   run_key_conflict: { title: 'The run key is taken by another snapshot', exit: 2, status: 409 },
   invalid_policy: { title: 'The policy is not valid', exit: 2, status: 422 },
   invalid_project: { title: 'The project file is not valid', exit: 2, status: 422 },

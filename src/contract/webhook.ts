@@ -13,7 +13,7 @@ export const webhookSchema = z.strictObject({
     .string()
     .regex(REFERENCE_ONLY, {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is shown as one writes it
-      error: 'must be a reference such as ${secret:HOOK}; the secret itself never stands in a profile',
+      error: 'must be a reference such as ${secret:HOOK}; a profile never holds the secret itself',
     })
     .describe('Signs by Standard Webhooks: whsec_… (base64 of 24 to 64 bytes) or any text of 16 characters or more'),
   events: z.array(z.enum(WEBHOOK_EVENTS)).min(1).default(['run_completed']),

@@ -35,7 +35,7 @@ export function gatewayChainFault(
   head: GatewayHead,
   event: GatewayEventRecord & { readonly hash: string },
 ): string | null {
-  if (event.seq !== head.count + 1) return `event ${head.count + 1} is missing: ${event.seq} stands in its place`;
+  if (event.seq !== head.count + 1) return `event ${head.count + 1} is missing: ${event.seq} is in its place`;
   if (gatewayEventHash(head.hash, event) !== event.hash)
     return `event ${event.seq} (\`${event.type}\`) is not the one that was chained`;
   return null;

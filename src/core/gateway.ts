@@ -78,5 +78,5 @@ export function whyNotApprover(
   );
   return missing === undefined
     ? null
-    : `\`${who.id}\`${who.roles.length > 0 ? ` (${who.roles.join(', ')})` : ''} is none of ${missing.join(', ')}`;
+    : `\`${who.id}\`${who.roles.length > 0 ? ` (${who.roles.join(', ')})` : ''} is not among the approvers: ${missing.join(', ')}`;
 }

@@ -49,7 +49,7 @@ export function profileProblems(profile: Profile): Diagnostic[] {
     const at = `case_groups[${index}]`;
     if (seen.has(group.id))
       problems.push(
-        diagnostic(`case group \`${group.id}\` stands twice`, {
+        diagnostic(`duplicate case group \`${group.id}\``, {
           field: `${at}.id`,
           hint: 'give each group its own id',
         }),

@@ -131,7 +131,7 @@ async function writeCases(
     const first = seen.add(item.case.id, place.line ?? 0);
     if (first !== null) {
       problems.add(
-        diagnostic(`case id \`${item.case.id}\` stands twice${first > 0 ? `, first in line ${first}` : ''}`, {
+        diagnostic(`duplicate case id \`${item.case.id}\`${first > 0 ? `, first used in line ${first}` : ''}`, {
           ...place,
           field: 'id',
           hint: 'give every case its own id',

@@ -57,7 +57,7 @@ export const issueText = {
     hint: 'flatten it, or write it as a string',
   }),
   duplicate: (key: string): IssueText => ({
-    message: `the member \`${shortened(key)}\` stands twice in one object`,
+    message: `duplicate key \`${shortened(key)}\``,
     hint: 'remove or rename one of the two',
   }),
   surrogate: (content: string, isKey: boolean): IssueText => ({
@@ -65,7 +65,7 @@ export const issueText = {
     hint: 'repair the encoding of the source',
   }),
   nonFinite: (literal: string): IssueText => ({
-    message: `\`${literal}\` is no JSON number`,
+    message: `\`${literal}\` is not a JSON number`,
     hint: 'write the number as a string',
   }),
   inexact: (literal: string, value: number): IssueText => ({
@@ -77,7 +77,7 @@ export const issueText = {
     hint: code === 10 ? 'write `\\n`, or close the string' : 'escape it',
   }),
   escape: (literal: string): IssueText => ({
-    message: `\`${literal.toWellFormed()}\` is no escape of JSON`,
+    message: `\`${literal.toWellFormed()}\` is not a JSON escape`,
     hint: 'write `\\\\` for a backslash',
   }),
   leadingZero: (): IssueText => ({

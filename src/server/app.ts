@@ -73,7 +73,7 @@ export function serverApp(options: ServerOptions): {
       hostHeaderValidationResponse(context.req.raw, hosts) ?? originValidationResponse(context.req.raw, origins);
     if (refused !== undefined && context.req.path === '/mcp') return refused;
     if (refused !== undefined)
-      throw new ProctorError('forbidden', 'the `Host` or `Origin` of the request is none that this server answers');
+      throw new ProctorError('forbidden', 'this server does not answer requests with that `Host` or `Origin`');
     const token = bearerToken(context.req.header('authorization'));
     const caller = token === null ? anonymous : tokens(token);
     if (caller === null) {

@@ -48,6 +48,6 @@ export function approvalRoutes(gateway: Gateway): Hono<ServerEnv> {
 
 function person({ principal }: Caller) {
   if (principal.kind === 'agent')
-    throw new ProctorError('forbidden', `${principal.id} is an agent: approvals are none of its business`);
+    throw new ProctorError('forbidden', `${principal.id} is an agent, and agents cannot answer approvals`);
   return principal;
 }

@@ -151,8 +151,7 @@ async function callOf(
     for (const [name, value] of answers.slice(0, MOST_OFFERED)) call.offer(name, value);
     return call;
   }
-  if (state.principal !== caller.principal.id)
-    return refusedResult('not_found', 'there is no such call of this caller');
+  if (state.principal !== caller.principal.id) return refusedResult('not_found', 'this caller made no such call');
   const call = await gateway.attach(state.tool_run_id, caller);
   for (const [id, value] of answers) call.answer(id, value);
   return call;

@@ -42,7 +42,7 @@ test('a promptfoo configuration becomes a profile and a dataset that check and r
   expect(done, done.stdout).toMatchObject({ code: 1 }); // something was left out
   const report = JSON.parse(done.stdout) as { cases: number; left_out: string[] };
   expect(report.cases).toBe(4);
-  expect(report.left_out.join('\n')).toContain('tests[3]: nothing of its own can be graded');
+  expect(report.left_out.join('\n')).toContain('tests[3]: it has nothing that can be graded');
   expect(report.left_out.join('\n')).toContain('tests[3].assert[0]: `javascript` has no counterpart');
   expect(report.left_out.join('\n')).toContain('tests[3].assert[1]: `llm-rubric` has no counterpart');
   expect(report.left_out.join('\n')).toContain('tests[5]: `file://tests.csv`');

@@ -24,7 +24,7 @@ rules:
     expect(documents[0]?.errors.map(({ file, line, column, message }) => [file, line, column, message])).toEqual([
       ['policy.yaml', 5, 13, '`box.read` has no argument `txt`'],
       ['policy.yaml', 5, 38, '`rsik` is nothing that a condition can look at'],
-      ['policy.yaml', 7, 5, '`a` stands twice'],
+      ['policy.yaml', 7, 5, 'duplicate id `a`'],
       ['policy.yaml', 8, 5, 'no tool is named `bxo.read`'],
       ['policy.yaml', 9, 13, '`risk` is never `netwrok`'],
       ['policy.yaml', 9, 28, '`workspace` is not a plain absolute path'],

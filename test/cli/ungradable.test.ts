@@ -140,7 +140,7 @@ test('mistakes of the evaluation are told all at once before anything is created
   const { errors } = JSON.parse(checked.stdout) as { errors: { message: string; field: string; line: number }[] };
   expect(errors.map(({ message, line, field }) => [message.split(';')[0], line, field])).toEqual([
     [
-      "`numeric@1` cannot grade 1300 cases (`g1`, `g2`, `g3`, `g4`, `g5`, … 1295 more): the case's `expected` is no single number",
+      "`numeric@1` cannot grade 1300 cases (`g1`, `g2`, `g3`, `g4`, `g5`, … 1295 more): the case's `expected` is not a single number",
       1,
       'expected',
     ],
@@ -154,7 +154,7 @@ test('mistakes of the evaluation are told all at once before anything is created
       1301,
       'expected',
     ],
-    ["`numeric@1` cannot grade 1 case (`s1`): the case's `expected` is no single number", 1320, 'expected'],
+    ["`numeric@1` cannot grade 1 case (`s1`): the case's `expected` is not a single number", 1320, 'expected'],
   ]);
   const refused = await proctor(at, ['run', 'profile.json']);
   expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -93,7 +93,7 @@ describe('the chain of a stream', () => {
   });
 
   test('one that is missing, and one that was changed', () => {
-    expect(gatewayChainFault({ ...head, count: 1 }, chained)).toBe('event 2 is missing: 1 stands in its place');
+    expect(gatewayChainFault({ ...head, count: 1 }, chained)).toBe('event 2 is missing: 1 is in its place');
     expect(gatewayChainFault({ ...head, hash: 'other' }, chained)).toBe(
       'event 1 (`tool_called`) is not the one that was chained',
     );

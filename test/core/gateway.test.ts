@@ -55,15 +55,21 @@ describe('who may answer an approval', () => {
 
   test('of every list there is', () => {
     const both = { ...approval, approvers: [['human:ada'], ['human:bob', 'role:owner']] };
-    expect(whyNotApprover(both, who('human:ada'))).toBe('`human:ada` is none of human:bob, role:owner');
+    expect(whyNotApprover(both, who('human:ada'))).toBe(
+      '`human:ada` is not among the approvers: human:bob, role:owner',
+    );
     expect(whyNotApprover(both, who('human:ada', 'owner'))).toBeNull();
-    expect(whyNotApprover(both, who('human:eva', 'dev'))).toBe('`human:eva` (dev) is none of human:ada');
+    expect(whyNotApprover(both, who('human:eva', 'dev'))).toBe(
+      '`human:eva` (dev) is not among the approvers: human:ada',
+    );
   });
 
   test('nobody else: neither a name that looks like a role nor a role that looks like a name', () => {
-    expect(whyNotApprover(approval, who('role:lead'))).toBe('`role:lead` is none of human:ada, role:lead');
+    expect(whyNotApprover(approval, who('role:lead'))).toBe(
+      '`role:lead` is not among the approvers: human:ada, role:lead',
+    );
     expect(whyNotApprover(approval, who('human:bob', 'human:ada', 'x'))).toBe(
-      '`human:bob` (human:ada, x) is none of human:ada, role:lead',
+      '`human:bob` (human:ada, x) is not among the approvers: human:ada, role:lead',
     );
   });
 

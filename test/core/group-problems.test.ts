@@ -22,7 +22,7 @@ test('a profile without problems has none', () => {
 describe('groups and dimensions', () => {
   test('two groups of the same id', () => {
     expect(problems({ case_groups: [groupOf('a'), groupOf('b'), groupOf('a')] })).toEqual([
-      diagnostic('case group `a` stands twice', { field: 'case_groups[2].id', hint: 'give each group its own id' }),
+      diagnostic('duplicate case group `a`', { field: 'case_groups[2].id', hint: 'give each group its own id' }),
     ]);
   });
 

@@ -108,7 +108,7 @@ const IMPOSSIBLE: readonly (readonly [title: string, change: Tamper, where: stri
     'evidence is numbered from 1 without a gap',
   ],
   ['time ran backwards', event('run_finalizing', 'at', 1), 'event', 'instants go backwards'],
-  ['an event says a number', event('run_finalizing', 'body', '5'), 'event', 'the body is no JSON object'],
+  ['an event says a number', event('run_finalizing', 'body', '5'), 'event', 'the body is not a JSON object'],
   ['the run was created with another plan', created('plan_digest', 'f'), 'run', 'plan_digest'],
   ['the run was created with more cases', created('cases', 13), 'run', 'cases'],
   ['the run was created with more repeats', created('repeats', 3), 'run', 'repeats'],

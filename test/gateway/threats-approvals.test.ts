@@ -183,7 +183,7 @@ test(threat(5, 'an approver who lost the role meanwhile approved nothing'), asyn
   const { ended, message } = await later.call('own.act', {}, { hold_ms: 5_000 });
 
   expect(ended).toBe('denied approver_not_allowed');
-  expect(message).toMatch(/human:operator.*is none of role:operator/);
+  expect(message).toMatch(/human:operator.*is not among the approvers: role:operator/);
   expect(await calls(project)).toEqual([]);
 });
 

@@ -103,7 +103,7 @@ describe(threat(10, 'names that are not plain, stand twice or belong to another 
     const { tools, problems } = await project.gateway.gateway.catalogue(never);
 
     expect(tools.map((one) => one.tool)).toEqual(['up.good']);
-    expect(problems.find((one) => one.tool === 'twice')?.message).toMatch(/stands twice/);
+    expect(problems.find((one) => one.tool === 'twice')?.message).toMatch(/duplicate name/);
     expect(problems.length).toBeGreaterThanOrEqual(names.length - 2);
     for (const name of ['twice', 'аct', 'a\u202Etca', 'a\nb']) {
       const { ended, run } = await project.call(`up.${name}`, {});

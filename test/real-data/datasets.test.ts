@@ -22,7 +22,7 @@ test('reads MBPP+ whose Mbpp/404 holds bare Infinity: ignored, refused, or verba
 
   const refused = await readFile(path, { ...fields, context: '/plus_input' }, 'MbppPlus.jsonl.gz');
   expect(told(refused.problems).filter((text) => text.startsWith('175:'))[0]).toMatch(
-    /^175:\d+ plus_input\[\d+\]\[0\] `-Infinity` is no JSON number$/,
+    /^175:\d+ plus_input\[\d+\]\[0\] `-Infinity` is not a JSON number$/,
   );
   expect(refused.cases.some(({ id }) => id === 'Mbpp/404')).toBe(false);
 

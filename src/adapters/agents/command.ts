@@ -122,7 +122,7 @@ function printed(stdout: string): AgentAnswer {
     : agentFailure(
         'agent',
         'invalid_output',
-        `the JSON object that the command printed is no envelope: ${parsed.problem}`,
+        `the JSON object that the command printed is not an envelope: ${parsed.problem}`,
       );
 }
 

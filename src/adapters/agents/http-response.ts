@@ -38,7 +38,7 @@ export function parseChatCompletion(body: unknown): ParsedEnvelope {
   if (flaw !== null) return problem(flaw);
   const choice = pointerValue(body, '/choices/0');
   const message = pointerValue(choice, '/message');
-  if (!isRecord(message)) return problem('the body has no `/choices/0/message`, so it is no chat completion');
+  if (!isRecord(message)) return problem('the body has no `/choices/0/message`, so it is not a chat completion');
   const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
   const metadata = {
     model: pointerValue(body, '/model'),
@@ -69,7 +69,7 @@ function parseByPointers(body: unknown, pointers: Exclude<ResponseMapping, { pre
   }
   if (Object.keys(members).length === 0)
     return problem(
-      `nothing stands at ${Object.values(pointers)
+      `the body has nothing at ${Object.values(pointers)
         .map((pointer) => `\`${pointer}\``)
         .join(', ')} in the body`,
     );

@@ -41,7 +41,7 @@ export const replay: AgentKind<typeof config> = {
         return agentFailure(
           'agent',
           'invalid_recording',
-          `the recording of case \`${request.case.case_id}\` in \`${options.path}\` is no envelope: ${parsed.problem}`,
+          `the recording of case \`${request.case.case_id}\` in \`${options.path}\` is not an envelope: ${parsed.problem}`,
         );
       },
       close: () => index.close(),

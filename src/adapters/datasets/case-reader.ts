@@ -135,7 +135,7 @@ function missing(context: RowContext, field: 'id' | 'input'): Diagnostic {
   const hint = context.sources
     ? `map \`${field}\` (\`fields: { ${field}: /member }\`); the row has ${memberNames(context.row.value)}`
     : `add \`${field}\`; the case has ${memberNames(context.row.value)}`;
-  const empty = context.textCells ? '; an empty cell is no value' : '';
+  const empty = context.textCells ? '; an empty cell counts as missing' : '';
   return wrongAt(context, '', `the case has no \`${field}\``, hint + empty, field);
 }
 

@@ -35,8 +35,7 @@ export function headerMistakes(columns: readonly CsvColumn[], mapped: boolean): 
   for (const column of columns) {
     const { name, field, key } = column;
     if (name === '') mistakes.push({ message: 'a column has no name', hint: 'the first row must name every column' });
-    else if (seen.has(name))
-      mistakes.push({ message: `the column \`${name}\` stands twice`, hint: 'rename one of the two' });
+    else if (seen.has(name)) mistakes.push({ message: `duplicate column \`${name}\``, hint: 'rename one of the two' });
     else if (field === null && !mapped) mistakes.push(unknownColumn(name));
     seen.add(name);
     if (field === null) continue;

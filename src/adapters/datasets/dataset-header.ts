@@ -16,7 +16,9 @@ export function headerProblems(
     return [diagnostic('`cases` must be a list of cases', { ...place, hint: 'write `cases: […]`' })];
   if (!FIELDS.includes(name)) {
     const near = nearestName(name, FIELDS);
-    const hint = near ? `did you mean \`${near}\`?` : `a dataset has ${FIELDS.join(', ')}; its rows stand in \`cases\``;
+    const hint = near
+      ? `did you mean \`${near}\`?`
+      : `a dataset has ${FIELDS.join(', ')}; put the rows under \`cases\``;
     return [diagnostic(`a dataset has no field \`${name}\``, { ...place, hint })];
   }
   const field = name as 'dataset_id' | 'dataset_version' | 'description';

@@ -76,7 +76,7 @@ function memberItems(reading: Reading, keyBytes: JsonBytes, valueBytes: JsonByte
   seen.add(name);
   const place = { file, line: keyBytes.line, column: keyBytes.column, field: name };
   if (twice) {
-    const message = `the member \`${name}\` stands twice in the dataset`;
+    const message = `duplicate key \`${name}\` in the dataset`;
     return [problemItem(diagnostic(message, { ...place, hint: 'remove or rename one of the two' }))];
   }
   return headerProblems(identity, name, value.value, place).map(problemItem);

@@ -86,7 +86,7 @@ function* documentItems(reading: Reading, document: Document.Parsed<ParsedNode>)
     const place = { file: options.shown_path, ...placeOf(pass, key), field: name || null };
     if (seen.has(name)) {
       const hint = 'remove or rename one of the two';
-      yield problemItem(diagnostic(`the member \`${name}\` stands twice in the dataset`, { ...place, hint }));
+      yield problemItem(diagnostic(`duplicate key \`${name}\` in the dataset`, { ...place, hint }));
     } else if (name === 'cases' && isSeq(value)) yield* listItems(reading, value.items, 'cases');
     else {
       const read = yamlValue({ ...pass, ignoreNumbersAt: () => false }, value);

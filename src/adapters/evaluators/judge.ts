@@ -53,7 +53,7 @@ const config = z
     allow_agent_model: z.boolean().default(false).describe('Permit a judge that is the agent’s own model'),
   })
   .refine(({ criteria }) => new Set(criteria.map(({ id }) => id)).size === criteria.length, {
-    error: 'every criterion needs an id of its own',
+    error: 'every criterion needs its own id',
     path: ['criteria'],
   });
 type Config = z.output<typeof config>;

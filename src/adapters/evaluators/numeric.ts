@@ -64,7 +64,9 @@ function expectedNumber(config: Config, expected: unknown): number | string {
   if (found !== undefined) return found;
   const cure =
     'give the case `expected` as a number or a text that is one number, such as "1,234.5", or the evaluator `config.expected`';
-  return text === undefined ? nothingExpected(expected, cure) : `the case's \`expected\` is no single number; ${cure}`;
+  return text === undefined
+    ? nothingExpected(expected, cure)
+    : `the case's \`expected\` is not a single number; ${cure}`;
 }
 
 /** The number answered, or why there is none. */

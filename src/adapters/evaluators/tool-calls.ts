@@ -78,7 +78,7 @@ function expectedCalls(config: Config, expected: unknown): Config['called'] | st
   if (typeof expected !== 'object' || expected === null || !Object.hasOwn(expected, 'tool_calls'))
     return nothingExpected(expected, cure);
   const parsed = called.min(1).safeParse((expected as { readonly tool_calls: unknown }).tool_calls);
-  return parsed.success ? parsed.data : `the case's \`expected.tool_calls\` is no list of calls; ${cure}`;
+  return parsed.success ? parsed.data : `the case's \`expected.tool_calls\` is not a list of calls; ${cure}`;
 }
 
 function grade(input: EvaluatorInput, called: Config['called'], config: Config): Finding {

@@ -81,7 +81,7 @@ function chatBody(given: unknown): Members | string {
   const prompted = user?.['role'] === 'user' && /^\{\{\s*prompt\s*\}\}$/.test(String(user['content']));
   const fixed = system === undefined || (system['role'] === 'system' && typeof system['content'] === 'string');
   if (!prompted || !fixed || others.length > 0 || isTemplate([model, system, extra]))
-    return 'its `body` is no list of chat messages that ends with `{{prompt}}`';
+    return 'its `body` is not a list of chat messages that ends with `{{prompt}}`';
   return {
     preset: 'openai_chat',
     ...(typeof model === 'string' ? { model } : {}),
@@ -94,7 +94,7 @@ function chatBody(given: unknown): Members | string {
 function headersOf(given: Members): Members | string {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (typeof value !== 'string') return `its header \`${name}\` is no text`;
+    if (typeof value !== 'string') return `its header \`${name}\` is not a string`;
     const text = value.replace(/\{\{\s*env\.(\w+)\s*\}\}/g, (_, secret: string) => `\${secret:${secret}}`);
     if (isTemplate(text)) return `its header \`${name}\` is a template`;
     if (text === value && /auth|key|token|secret|cookie/i.test(name))

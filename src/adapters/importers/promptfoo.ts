@@ -64,7 +64,7 @@ function promptOf(config: Members, leftOut: LeftOut): string {
   const { raw, label: _label, ...strange } = members(prompt);
   const text = typeof prompt === 'string' ? prompt : Object.keys(strange).length === 0 ? raw : null;
   if (typeof text === 'string' && !/^(?:file|package|https?):/.test(text)) return text;
-  leftOut.add('prompts: the first one is no text; write it into the `input` of each case');
+  leftOut.add('prompts: the first one is not a text; write it into the `input` of each case');
   return '{{prompt}}';
 }
 
@@ -98,7 +98,7 @@ class TestReader {
     const usable = [...this.#assertions(this.#fallback, vars, 'defaultTest'), ...graded];
     // What everything is held to does not stand for what this test was about.
     if (usable.length === 0 || (list(own['assert']).length > 0 && graded.length === 0)) {
-      this.#leftOut.add(`${at}: nothing of its own can be graded, so it is no case`);
+      this.#leftOut.add(`${at}: it has nothing that can be graded, so it was left out`);
       return null;
     }
     const expected = usable.find((item) => item.expected !== null)?.expected ?? null;
@@ -119,7 +119,7 @@ class TestReader {
       this.#leftOut.add(`${at}.vars: \`${test['vars']}\` is a reference of a kind that is not read`);
     for (const [name, value] of Object.entries(vars)) {
       if (Array.isArray(value))
-        this.#leftOut.add(`${at}.vars.${name}: a list stands for several tests; it is taken as one value`);
+        this.#leftOut.add(`${at}.vars.${name}: promptfoo makes several tests of a list; here it is one value`);
       if (typeof value === 'string' && /^(?:file:\/\/|package:)/.test(value))
         this.#leftOut.add(`${at}.vars.${name}: \`${value}\` is a reference of a kind that is not read`);
     }

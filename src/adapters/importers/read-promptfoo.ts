@@ -19,7 +19,7 @@ export interface ImportedFiles {
 export async function readPromptfoo(file: string, folder: string): Promise<ImportedFiles> {
   const config = await readYaml(file);
   if (typeof config !== 'object' || config === null || Array.isArray(config))
-    throw new ProctorError('invalid_input', `\`${file}\` is no promptfoo configuration: it is no mapping`);
+    throw new ProctorError('invalid_input', `\`${file}\` is not a promptfoo configuration: it is not a mapping`);
   const tests = (config as { tests?: unknown }).tests ?? [];
   const read = await Promise.all((Array.isArray(tests) ? tests : [tests]).map((test) => readTests(test, file)));
   const prompts = (config as { prompts?: unknown }).prompts ?? [];

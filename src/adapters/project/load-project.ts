@@ -27,7 +27,7 @@ export async function loadProject(folder: string): Promise<LoadedProject> {
   const { principals, tools, local_commands } = read.value;
   const twice = principals.flatMap(({ id }, index) =>
     principals.findIndex((other) => other.id === id) < index
-      ? [diagnostic(`\`${id}\` stands twice`, { field: `principals[${index}].id` })]
+      ? [diagnostic(`duplicate principal \`${id}\``, { field: `principals[${index}].id` })]
       : [],
   );
   const literal = principals.flatMap(({ token }, index) =>

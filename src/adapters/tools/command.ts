@@ -21,7 +21,7 @@ const tool = z.strictObject({
     .array(z.string())
     .min(1)
     .describe(
-      'program and arguments, no shell; `{name}` stands for an argument of the call, as one whole argument of the program',
+      'program and arguments, no shell; `{name}` is replaced by an argument of the call, as one whole argument of the program',
     ),
   description: z.string().default(''),
   title: z.string().optional(),

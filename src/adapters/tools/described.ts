@@ -29,8 +29,7 @@ export function describedTools(raws: readonly unknown[]): ListedTools {
   }
   for (const raw of raws.slice(0, MOST_TOOLS)) {
     const { name } = (raw ?? {}) as RawTool;
-    const reason =
-      (count.get(name) ?? 0) > 1 ? 'its name stands twice: which one is meant cannot be told' : whyNot(raw);
+    const reason = (count.get(name) ?? 0) > 1 ? 'duplicate name: there is no telling which tool is meant' : whyNot(raw);
     const shown = typeof name === 'string' ? name.slice(0, 80) : '(no name)';
     if (reason === null) tools.push(definitionOf(raw as RawTool));
     else if (!refused.some((other) => other.name === shown)) refused.push({ name: shown, reason });
@@ -41,11 +40,11 @@ export function describedTools(raws: readonly unknown[]): ListedTools {
 }
 
 function whyNot(raw: unknown): string | null {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'it is no object';
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'it is not an object';
   const { name, description, inputSchema, outputSchema, title } = raw as RawTool;
   if (!toolNameSchema.safeParse(name).success) return 'its name is not 1 to 64 ASCII letters, digits, `_`, `-` or `.`';
-  if (description !== undefined && typeof description !== 'string') return 'its description is no text';
-  if (title !== undefined && title !== null && typeof title !== 'string') return 'its title is no text';
+  if (description !== undefined && typeof description !== 'string') return 'its description is not a string';
+  if (title !== undefined && title !== null && typeof title !== 'string') return 'its title is not a string';
   if (typeof description === 'string' && description.length > MOST_DESCRIPTION)
     return `its description has ${description.length} characters; the most is ${MOST_DESCRIPTION}`;
   if (!isSchema(inputSchema)) return 'its input schema is no JSON Schema of an object';

@@ -14,7 +14,7 @@ const config = z.strictObject({
   config: z
     .record(z.string(), z.json())
     .default({})
-    .describe(`handed to every run; \${secret:NAME} stands for a secret`),
+    .describe(`handed to every run; \${secret:NAME} is replaced by the secret`),
 });
 
 const LOAD_MS = 30_000;

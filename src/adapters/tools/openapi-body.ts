@@ -46,7 +46,7 @@ export function operationBody(root: Members, value: unknown, schemas: SchemaTran
     return null;
   }
   if (!MEDIA_TYPE.test(chosen.media_type))
-    throw new Unusable(`the media type \`${chosen.media_type.slice(0, 80)}\` is none`);
+    throw new Unusable(`\`${chosen.media_type.slice(0, 80)}\` is not a media type`);
   const media = followed(root, content[chosen.name], 'the content of its body');
   const { form, media_type } = chosen;
   const isForm = form === 'urlencoded' || form === 'multipart';

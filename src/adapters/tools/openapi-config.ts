@@ -32,7 +32,7 @@ export const openapiConfigSchema = z
       wrong(['server'], 'holds a query or a fragment; write query parameters as `query`');
     for (const [member, given] of Object.entries({ headers, document_headers }))
       for (const name of Object.keys(given))
-        if (!TOKEN.test(name)) wrong([member, name], 'is no name of a header');
+        if (!TOKEN.test(name)) wrong([member, name], 'is not a valid header name');
         else if (FRAMING_HEADERS.has(name.toLowerCase())) wrong([member, name], 'is a header that is set by itself');
   });
 export type OpenapiConfig = z.output<typeof openapiConfigSchema>;

@@ -62,7 +62,7 @@ export function foundOperations(root: Members): {
 export function operationTool(name: string, found: FoundOperation, shop: Workshop): OperationTool {
   const { method, path, operation, shared } = found;
   const { root } = shop;
-  if (!isMembers(operation)) throw new Unusable('it is no object');
+  if (!isMembers(operation)) throw new Unusable('it is not an object');
   const server = baseUrl([operation['servers'], shared['servers'], root['servers']], shop.where);
   const { bindings, ...parameters } = operationParameters(
     root,
@@ -124,7 +124,7 @@ function titled({ summary, description, deprecated }: Members, fallback: string)
 function pathTemplate(server: string, path: string, parameters: readonly string[]): string {
   const shown = `its path \`${path.slice(0, 120)}\``;
   if (!path.startsWith('/') || !path.isWellFormed())
-    throw new Unusable(`${shown} is none: it begins with a slash, and is well-formed text`);
+    throw new Unusable(`${shown} is not a path: it must begin with a slash and be well-formed text`);
   const placeholders = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name ?? '');
   const strange = placeholders.find((name) => !parameters.includes(name));
   if (strange !== undefined) throw new Unusable(`${shown} has \`{${strange}}\`, for which there is no parameter`);

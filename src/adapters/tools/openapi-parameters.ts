@@ -77,9 +77,11 @@ function declaredParameters(root: Members, lists: readonly unknown[]): Declared[
       const { name, in: place } = members;
       if (typeof name !== 'string' || name === '') throw new Unusable('it has a parameter without a name');
       if (typeof place !== 'string' || !Object.hasOwn(STYLES, place))
-        throw new Unusable(`its parameter \`${name.slice(0, 80)}\` stands in \`${String(place).slice(0, 40)}\``);
+        throw new Unusable(
+          `its parameter \`${name.slice(0, 80)}\` has an unknown place \`${String(place).slice(0, 40)}\``,
+        );
       const key = `${place} ${place === 'header' ? name.toLowerCase() : name}`;
-      if (here.has(key)) throw new Unusable(`its ${place} parameter \`${name.slice(0, 80)}\` stands twice`);
+      if (here.has(key)) throw new Unusable(`duplicate ${place} parameter \`${name.slice(0, 80)}\``);
       here.add(key);
       found.set(key, { name, in: place as Place, members });
     }

@@ -20,7 +20,7 @@ export function baseUrl(servers: readonly unknown[], { document, server }: Where
   const text = named === undefined ? (server ?? '/') : expanded(named[0]);
   if (base === null && !/^[a-z][a-z0-9+.-]*:/i.test(text))
     throw new Unusable(
-      `its server is \`${text.slice(0, 120)}\`, which is no whole URL; write \`server\` beside \`document\``,
+      `its server is \`${text.slice(0, 120)}\`, which is not a complete URL; write \`server\` beside \`document\``,
     );
   if (!URL.canParse(text, base ?? undefined)) throw new Unusable(`its server \`${text.slice(0, 120)}\` is no URL`);
   const url = new URL(text, base ?? undefined);

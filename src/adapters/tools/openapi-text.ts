@@ -16,7 +16,7 @@ export interface OpenapiDocument {
 export async function readOpenapi(text: string): Promise<OpenapiDocument> {
   const value = /^\s*\{/.test(text) ? fromJson(text) : await fromYaml(text);
   refuseExcess(value);
-  if (!isMembers(value)) throw new Unusable('is no mapping');
+  if (!isMembers(value)) throw new Unusable('is not a mapping');
   const { openapi, swagger, jsonSchemaDialect } = value;
   if (swagger !== undefined)
     throw new Unusable(`is Swagger ${String(swagger).slice(0, 20)}; convert it to OpenAPI 3.0 or 3.1`);
@@ -53,7 +53,7 @@ async function fromYaml(text: string): Promise<unknown> {
         const { value, range } = (key ?? {}) as { value?: unknown; range?: readonly number[] };
         const at = () => placed(text, range?.[0] ?? 0);
         if (key === null || isMap(key) || typeof value === 'object')
-          throw new Unusable(`has a key that is no text: ${at()}`);
+          throw new Unusable(`has a key that is not a string: ${at()}`);
         const name = String(value);
         if (keys.has(name)) throw new Unusable(`has the key \`${name.slice(0, 80)}\` twice: ${at()}`);
         if (name === '<<') throw new Unusable(`has a merge key \`<<\`, which YAML 1.2 has not: ${at()}`);

@@ -122,7 +122,7 @@ function aliasValue(walk: Walk, alias: Alias): Json {
   walk.size += target.size - 1;
   walk.aliased += target.size;
   if (walk.aliased <= MAX_ALIASED_VALUES) return target.value;
-  const message = `the aliases of one case stand for more than ${MAX_ALIASED_VALUES} values`;
+  const message = `the aliases of one case expand to more than ${MAX_ALIASED_VALUES} values`;
   if (!walk.issues.some((issue) => issue.message === message)) {
     report(walk, 'depth', alias, { message, hint: 'write the values out, or keep them in a file' });
   }

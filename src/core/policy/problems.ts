@@ -47,7 +47,7 @@ function repeated(items: readonly { readonly id: string }[], at: string): Diagno
   return items.flatMap(({ id }, index) =>
     items.findIndex((other) => other.id === id) < index
       ? [
-          diagnostic(`\`${id}\` stands twice`, {
+          diagnostic(`duplicate id \`${id}\``, {
             field: `${at}[${index}].id`,
             hint: 'decisions name a rule by its id: give each its own',
           }),

@@ -112,7 +112,7 @@ function bodyOf({ body }: EventRow, name: string, differences: Differences): Rec
   try {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-    differences.add('event', name, 'the body is no JSON object', { found: body });
+    differences.add('event', name, 'the body is not a JSON object', { found: body });
   } catch (error) {
     differences.fault('event', name, error);
   }

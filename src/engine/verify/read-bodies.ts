@@ -50,7 +50,7 @@ type Body =
 
 function parse({ kind }: EvidenceRecord, text: string): Body {
   const body: unknown = JSON.parse(text);
-  if (typeof body !== 'object' || body === null) throw new TypeError('the body is no JSON object');
+  if (typeof body !== 'object' || body === null) throw new TypeError('the body is not a JSON object');
   return { kind, body } as Body; // what its hash does not vouch for is named by the chain
 }
 

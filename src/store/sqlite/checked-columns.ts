@@ -174,7 +174,7 @@ decided_roles decided_on comment preview_digest ended_at ended_because`,
   limit_use: {
     nothing: {
       limit_key:
-        'calls counted against limits of policy that are still to come; what was decided stands in the tool run and its events',
+        'calls counted against limits of policy that are still to come; what was decided is in the tool run and its events',
       slice: 'the same',
       calls: 'the same',
       cost_micro_usd: 'the same',

@@ -80,7 +80,7 @@ export function journalDifferences(connection: Connection): string[] {
   let last = { seq: 0, hash: '' };
   for (const entry of entries) {
     const { seq, type, hash } = entry;
-    if (seq !== last.seq + 1) found.push(`journal: entry ${last.seq + 1} is missing, ${seq} stands in its place`);
+    if (seq !== last.seq + 1) found.push(`journal: entry ${last.seq + 1} is missing, ${seq} is in its place`);
     else if (journalHash(last.hash, entry) !== hash)
       found.push(`journal: entry ${seq} (\`${type}\`) is not the one that was chained`);
     if (!types.has(type)) found.push(`journal: entry ${seq} has the unknown type \`${type}\``);

@@ -116,7 +116,7 @@ function checkHeads(
 }
 
 function streamName({ stream, run_id }: StoredEvent): string {
-  return stream === 0 ? 'outside of runs' : (run_id ?? `stream ${stream}, which is no run`);
+  return stream === 0 ? 'outside of runs' : (run_id ?? `stream ${stream}, which is not a run`);
 }
 
 /** Where tool runs with their approvals, all or those of one stream, are not what their events come to. */

@@ -37,7 +37,7 @@ describe('a command agent', () => {
     ['[1, 2]\n', '[1, 2]'],
     ['{"text": broken', '{"text": broken'],
     ['', ''],
-  ])('that prints %j, which is no JSON object, answers it as text', async (printed, text) => {
+  ])('that prints %j, which is not a JSON object, answers it as text', async (printed, text) => {
     expect(await invokeOnce(command, { command: ['printf', '%s', printed] })).toEqual({
       type: 'envelope',
       envelope: envelope({ text }),

@@ -185,9 +185,9 @@ describe('the response', () => {
     [
       '{"error":"overloaded"}',
       { endpoint: { response: { preset: 'openai_chat' } } },
-      'the body has no `/choices/0/message`, so it is no chat completion',
+      'the body has no `/choices/0/message`, so it is not a chat completion',
     ],
-    ['{"a":1}', { endpoint: { response: { text: '/b' } } }, 'nothing stands at `/b` in the body'],
+    ['{"a":1}', { endpoint: { response: { text: '/b' } } }, 'the body has nothing at `/b` in the body'],
   ])('is the agent’s fault when it is unusable: %.40s', async (body, options, problem) => {
     const answer = await answerOf(body, options);
     expect(answer).toMatchObject({

@@ -48,7 +48,7 @@ test('reports a wrong number of cells and bad JSON cells by line, and goes on', 
     '3:- - the row has 2 cells, but the header names 3 columns',
     '4:- input:json the cell is not strict JSON: at line 1, column 2 of the cell, expected a member name in double quotes, but the text ends',
     '5:- - the row has 4 cells, but the header names 3 columns',
-    '6:- input:json the cell is not strict JSON: at line 1, column 10 of the cell, the member `k` stands twice in one object',
+    '6:- input:json the cell is not strict JSON: at line 1, column 10 of the cell, duplicate key `k`',
     '7:- input:json the cell is not strict JSON: at line 1, column 1 of the cell, the number `12345678901234567890` would be read as `12345678901234567000`',
   ]);
   expect(read.cases.map(({ id, input }) => [id, input])).toEqual([
@@ -62,7 +62,7 @@ test.each([
     'id,inptu,id,,input,input:json\na,b,c,d,e,1\n',
     [
       'a case has no field for the column `inptu`',
-      'the column `id` stands twice',
+      'duplicate column `id`',
       'a column has no name',
       'the columns `input` and `input:json` both fill `input`',
     ],
@@ -105,7 +105,7 @@ test('maps columns by pointer, of any name', async () => {
   const read = await readDataset('a.csv', text, { id: '/n', input: '/Question?', cluster: '/metadata.k' });
   expect(read.cases).toEqual([aCase({ id: '1', input: 'why', cluster: 'v', metadata: { k: 'v' } })]);
   expect(told(read.problems)).toEqual(['3:- input the case has no `input`']);
-  expect(read.problems[0]?.hint).toContain('an empty cell is no value');
+  expect(read.problems[0]?.hint).toContain('an empty cell counts as missing');
   const nowhere = await readDataset('a.csv', text, { id: '/N', input: '/Question?' });
   expect(nowhere.problems[0]?.hint).toBe('the row has `Question?`, `n`, `metadata.k`, `metadata`, `expected`');
 });

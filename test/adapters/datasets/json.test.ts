@@ -45,10 +45,10 @@ test('reports what is wrong in a case by index, line and column, and goes on', a
     '3:3 dataset_version `dataset_version` is not valid: expected string, received number',
     '5:38 cases[0].tags[0] `tags[0]` is not valid: expected string, received number',
     '6:16 cases[1].id expected `,` or `}` after a member, but found `"`',
-    '7:35 cases[2].input.k the member `k` stands twice in one object',
+    '7:35 cases[2].input.k duplicate key `k`',
     '8:39 cases[3].tag a case has no field `tag`',
     '8:- cases[4] a row must be an object, but this is a number',
-    '11:25 description the member `description` stands twice in the dataset',
+    '11:25 description duplicate key `description` in the dataset',
   ]);
   expect(read.lines).toEqual([9]);
 });
@@ -58,7 +58,7 @@ test.each([
   ['{}', ['-:- - the file has no `cases`']],
   ['[]', ['-:- - the dataset has no cases']],
   ['{"cases": {"a": 1}}', ['1:2 cases `cases` must be a list of cases']],
-  ['{"cases": [{"id": "a", "input": 1}], "cases": []}', ['1:38 cases the member `cases` stands twice in the dataset']],
+  ['{"cases": [{"id": "a", "input": 1}], "cases": []}', ['1:38 cases duplicate key `cases` in the dataset']],
   ['[{"id": "a", "input": 1},]', ['1:26 - expected a value before this']],
   ['[{"id": "a", "input": 1}', ['1:25 - the file ends inside the value that starts in line 1 before `]`']],
   ['[{"id": "a", "input": 1}] [', ['1:27 - expected the end of the file']],

@@ -52,9 +52,9 @@ test('reports each bad line and goes on with the next', async () => {
     '2:23 input expected `,` or `}` after a member, but the text ends',
     '3:- - a row must be an object, but this is an array',
     '4:23 inputs a case has no field `inputs`',
-    '5:31 input.x the member `x` stands twice in one object',
+    '5:31 input.x duplicate key `x`',
     '6:22 input the text `\ufffd` holds a lone surrogate',
-    '7:23 input[0] `Infinity` is no JSON number',
+    '7:23 input[0] `Infinity` is not a JSON number',
     '8:22 input the number `12345678901234567890` would be read as `12345678901234567000`',
     '9:33 tags `tags` is not valid: expected array, received string',
     '9:50 metadata `metadata` is not valid: it must be an object, but this is an array',
@@ -134,7 +134,7 @@ test('refuses an inexact number only where it is mapped, and keeps it verbatim a
   expect((await readDataset('a.jsonl', line, fields)).cases).toEqual([aCase({ id: 'a', input: 'i' })]);
   const refused = await readDataset('a.jsonl', line, { ...fields, expected: '/tests' });
   expect(told(refused.problems)).toEqual([
-    '1:38 tests[0][0] `-Infinity` is no JSON number',
+    '1:38 tests[0][0] `-Infinity` is not a JSON number',
     '1:50 tests[1] the number `12345678901234567890` would be read as `12345678901234567000`',
   ]);
   expect(refused.problems[0]?.hint).toBe(

@@ -44,8 +44,8 @@ test('reports what JSON cannot carry and what a case must not hold, by path, lin
 `;
   const read = await readDataset('a.yml', text);
   expect(told(read.problems)).toEqual([
-    '1:21 [0].input the member `input` stands twice in one object',
-    '2:18 [1].input `.inf` is no JSON number',
+    '1:21 [0].input duplicate key `input`',
+    '2:18 [1].input `.inf` is not a JSON number',
     '3:18 [2].input the number `12345678901234567890` would be read as `12345678901234567000`',
     '4:21 [3].input a member name that is not a text has no form in JSON',
     '4:30 [3].input merge keys (`<<`) are not read',
@@ -67,7 +67,7 @@ test.each([
   ['text\n', ['-:- - the file holds neither a list nor a map']],
   ['dataset_id: x\n', ['-:- - the file has no `cases`']],
   ['cases: 3\n', ['1:1 cases `cases` must be a list of cases']],
-  ['cases: []\ncases: []\n', ['2:1 cases the member `cases` stands twice in the dataset']],
+  ['cases: []\ncases: []\n', ['2:1 cases duplicate key `cases` in the dataset']],
   ['dataset_ID: x\ncases: []\n', ['1:1 dataset_ID a dataset has no field `dataset_ID`']],
 ])('says what is wrong with %j', async (content, problems) => {
   const read = await readDataset('a.yaml', content);
@@ -87,7 +87,7 @@ test('refuses aliases that would expand to billions of values', async () => {
     `- id: a\n  input:\n${levels.map((level) => `  ${level}`).join('\n')}\n- {id: b, input: 1}\n`,
   );
   expect(told(read.problems)).toEqual([
-    '8:14 [0].input.l5[0] the aliases of one case stand for more than 100000 values',
+    '8:14 [0].input.l5[0] the aliases of one case expand to more than 100000 values',
   ]);
   expect(read.cases).toEqual([aCase({ id: 'b', input: 1 })]);
 });

@@ -57,7 +57,7 @@ describe('contains@1', () => {
     ]);
     expect(await outcome(contains, { field: '/structured', values: 'good' }, { answer })).toEqual([
       'failed',
-      '`/structured` is no text but {"summary":"all good"}',
+      '`/structured` is not text but {"summary":"all good"}',
     ]);
   });
 

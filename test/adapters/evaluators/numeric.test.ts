@@ -39,7 +39,7 @@ describe('numeric@1', () => {
     const at = (pointer: string) => outcome(numeric, { pointer }, { answer, expected: 7 });
     expect(await at('/structured/total')).toEqual(['passed', 'expected 7 and found 7']);
     expect(await at('/structured/note')).toEqual(['passed', 'expected 7 and found 7']);
-    expect(await at('/structured/ok')).toEqual(['failed', 'expected 7 but `/structured/ok` is no text but true']);
+    expect(await at('/structured/ok')).toEqual(['failed', 'expected 7 but `/structured/ok` is not text but true']);
     expect(await at('/structured/__proto__')).toEqual([
       'failed',
       'expected 7 but the envelope has no `/structured/__proto__`',

@@ -153,7 +153,7 @@ test('HEAD tells the headers', async () => {
 test.each([
   ['text/html', '<p>down</p>', /a body of `text\/html`, where the document promises JSON/],
   ['application/json', '{"id":', /JSON that cannot be carried/],
-  ['application/json', '{"id":1,"id":2}', /stands twice/],
+  ['application/json', '{"id":1,"id":2}', /duplicate key/],
   ['application/json', '', /no body, where the document promises JSON/],
 ])('where JSON is promised, `%s` %j is `invalid_output`, with what came', async (type, body, why) => {
   await using api = await startApi((_, response) => response.writeHead(200, { 'content-type': type }).end(body));

@@ -205,15 +205,18 @@ test.each([
   [{ '/a': { $ref: 'https://evil.example/p' } }, /nothing is fetched/],
   [{ '/a/{id}': get('a') }, /`\{id\}`, for which there is no parameter/],
   [{ '/a': get('a', { parameters: [parameter('id', 'path')] }) }, /no place for its parameter `id`/],
-  [{ 'evil.example/a': get('a') }, /is none: it begins with a slash/],
+  [{ 'evil.example/a': get('a') }, /is not a path: it must begin with a slash/],
   [{ '/a/../admin': get('a') }, /leads out of its server/],
   [{ '/a/%2e%2e/admin': get('a') }, /leads out of its server/],
   [{ '/a?x=1': get('a') }, /characters that no path has/],
   [{ '/a#x': get('a') }, /characters that no path has/],
   [{ '/a\\..\\b': get('a') }, /characters that no path has/],
   [{ '/a/{id': get('a') }, /characters that no path has/],
-  [{ '/a': get('a', { parameters: [parameter('x', 'body')] }) }, /stands in `body`/],
-  [{ '/a': get('a', { parameters: [parameter('x', 'query'), parameter('x', 'query')] }) }, /`x` stands twice/],
+  [{ '/a': get('a', { parameters: [parameter('x', 'body')] }) }, /has an unknown place `body`/],
+  [
+    { '/a': get('a', { parameters: [parameter('x', 'query'), parameter('x', 'query')] }) },
+    /duplicate query parameter `x`/,
+  ],
   [{ '/a': get('a', { parameters: [parameter('Host', 'header')] }) }, /`Host` is not for callers to set/],
   [{ '/a': get('a', { parameters: [parameter('Transfer-Encoding', 'header')] }) }, /not for callers/],
   [{ '/a': get('a', { parameters: [parameter('X: y\r\nZ', 'header')] }) }, /has a name that cannot be sent/],
@@ -224,7 +227,7 @@ test.each([
   ],
   [
     { '/a': { post: { operationId: 'a', requestBody: { content: { 'application/json; x="\r\nY: 1"': {} } } } } },
-    /the media type .* is none/s,
+    /is not a media type/s,
   ],
   [
     {
@@ -247,7 +250,7 @@ test.each([
   [{ '/a': get('a', { servers: [{ url: 'ftp://api.example' }] }) }, /http or https/],
   [{ '/a': get('a', { servers: [{ url: 'https://u:p@api.example' }] }) }, /holds a user name/],
   [{ '/a': get('a', { servers: [{ url: 'https://api.example/?x' }] }) }, /query or a fragment/],
-  [{ '/a': get('a', { servers: [{ url: '/v2' }] }) }, /no whole URL; write `server`/],
+  [{ '/a': get('a', { servers: [{ url: '/v2' }] }) }, /not a complete URL; write `server`/],
 ])('of %j no tool is made', async (paths, why) => {
   const components = {
     parameters: { A: { $ref: '#/components/parameters/B' }, B: { $ref: '#/components/parameters/A' } },

@@ -86,7 +86,7 @@ test('an answer is checked only where success is one schema of JSON', async () =
 });
 
 test.each([
-  ['{"openapi": "3.0.0", "openapi": "3.1.0"}', /`openapi` stands twice/],
+  ['{"openapi": "3.0.0", "openapi": "3.1.0"}', /duplicate key `openapi`/],
   ['openapi: 3.0.0\npaths:\n  /a: {}\n  /a: {}\n', /key `\/a` twice: line 4, column 3/],
   ['openapi: 3.0.0\npaths: {}\nx: {200: a, "200": b}\n', /key `200` twice/],
   ['openapi: 3.0.0\nx: &x {a: 1}\npaths:\n  <<: *x\n', /merge key/],
@@ -102,10 +102,10 @@ test.each([
   ['openapi: 3.2.0\n', /versions 3.0.x and 3.1.x can be read/],
   ['openapi: 3.1\n', /written as a text/],
   ['openapi: 3.1.0\njsonSchemaDialect: https://example.com/dialect\n', /dialect/],
-  ['- a\n', /no mapping/],
+  ['- a\n', /is not a mapping/],
   [
     'openapi: 3.0.0\npaths: {/a: {get: {}}}\n',
-    /no operation that can be a tool: its server is `\/`, which is no whole URL/,
+    /no operation that can be a tool: its server is `\/`, which is not a complete URL/,
   ],
 ])('the document %j is refused', async (text, why) => {
   await expect(compiled(text)).rejects.toThrow(why);

@@ -23,9 +23,9 @@ test('names that stand twice, in rules and in limits', () => {
   const limit = (id: string) => ({ id, calls: 1 });
   const rules = ['a', 'b', 'a', 'a'].map((id) => rule(id, 'allow'));
   expect(told({ rules, limits: [limit('x'), limit('x')] })).toEqual([
-    diagnostic('`a` stands twice', { field: 'rules[2].id', hint }),
-    diagnostic('`a` stands twice', { field: 'rules[3].id', hint }),
-    diagnostic('`x` stands twice', { field: 'limits[1].id', hint }),
+    diagnostic('duplicate id `a`', { field: 'rules[2].id', hint }),
+    diagnostic('duplicate id `a`', { field: 'rules[3].id', hint }),
+    diagnostic('duplicate id `x`', { field: 'limits[1].id', hint }),
   ]);
 });
 

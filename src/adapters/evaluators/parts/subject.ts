@@ -34,7 +34,7 @@ export function subjectAt(field: string | undefined): Subject {
 /** Why a subject is no text that could be graded, and where the answer may be instead. */
 export function noTextReason(subject: Subject, envelope: Envelope): string {
   const value = subject.value(envelope);
-  if (value !== undefined && value !== null) return `${subject.name} is no text but ${shown(value)}`;
+  if (value !== undefined && value !== null) return `${subject.name} is not text but ${shown(value)}`;
   const elsewhere =
     subject.name === 'the text' && envelope.structured !== null
       ? '; `structured` is set: name the member by `field: /structured/…`'
