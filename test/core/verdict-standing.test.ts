@@ -1,20 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../src/contract/state.ts';
 import type { StopDecision } from '../../src/core/early-stop.ts';
 import { MixtureSequence } from '../../src/core/statistics/index.ts';
-import type { Outcome } from '../../src/core/tally.ts';
 import { type BaselineResult, VerdictBuilder, type VerdictParts } from '../../src/core/verdict.ts';
-import { outcomeOf, profileOf, verdictOf } from '../support/verdicts.ts';
-
-const scores = (...values: readonly number[]) => values.map((score, at) => outcomeOf(`c${at}`, score));
-const _faulty = (case_id: string, fault: Fault, more: Partial<Outcome> = {}) =>
-  outcomeOf(case_id, null, { status: fault === 'cancelled' ? 'cancelled' : 'failed', fault, ...more });
-const HALF = scores(1, 0, 1, 0);
-const condition = (more: object) => ({ all: [{ metric: 'pass_rate', ...more }] });
-const gated = (gate: object, outcomes: readonly Outcome[], parts?: VerdictParts) => {
-  const { gate_status, reason } = verdictOf(profileOf({ gate }), outcomes, parts);
-  return [gate_status, reason];
-};
+import { condition, gated, HALF, outcomeOf, profileOf, verdictOf } from '../support/verdicts.ts';
 
 describe('the fewest cases that a condition may stand on', () => {
   const groups = [

@@ -1,24 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../src/contract/state.ts';
 import { meanInterval } from '../../src/core/statistics/index.ts';
 import type { Outcome } from '../../src/core/tally.ts';
-import type { VerdictParts } from '../../src/core/verdict.ts';
-import { outcomeOf, profileOf, verdictOf } from '../support/verdicts.ts';
-
-const scores = (...values: readonly number[]) => values.map((score, at) => outcomeOf(`c${at}`, score));
-const faulty = (case_id: string, fault: Fault, more: Partial<Outcome> = {}) =>
-  outcomeOf(case_id, null, { status: fault === 'cancelled' ? 'cancelled' : 'failed', fault, ...more });
-const HALF = scores(1, 0, 1, 0);
-const condition = (more: object) => ({ all: [{ metric: 'pass_rate', ...more }] });
-const gated = (gate: object, outcomes: readonly Outcome[], parts?: VerdictParts) => {
-  const { gate_status, reason } = verdictOf(profileOf({ gate }), outcomes, parts);
-  return [gate_status, reason];
-};
+import { condition, faulty, gated, HALF, outcomeOf, profileOf, scored, verdictOf } from '../support/verdicts.ts';
 
 test('the whole verdict', () => {
   const profile = profileOf({ gate: { max_infra_rate: 0.5, ...condition({ min: 0.25 }) } });
   const outcomes = [
-    ...scores(1, 0.5),
+    ...scored(1, 0.5),
     faulty('c2', 'infrastructure'),
     faulty('c3', 'agent', { status: 'timed_out' }),
     faulty('c4', 'policy'),
@@ -96,7 +84,7 @@ describe('a run that cannot be judged', () => {
     for (const fault of ['grader', 'infrastructure', 'configuration'] as const)
       expect(gated(gate, [...HALF, faulty('e', fault)])[0]).toBe('pass');
     // In doubles 3 · 0.1 is above 0.3.
-    const tenths = [...scores(1, 1, 1, 1, 1, 1, 1), ...faults];
+    const tenths = [...scored(1, 1, 1, 1, 1, 1, 1), ...faults];
     expect(gated({ max_infra_rate: 0.3, ...condition({ min: 0 }) }, tenths)[0]).toBe('pass');
   });
 
@@ -114,7 +102,7 @@ describe('a run that cannot be judged', () => {
 });
 
 test('without a gate every graded execution must pass, and none may be blocked', () => {
-  expect(gated({}, scores(1, 1))).toEqual(['pass', 'all 2 graded executions passed']);
+  expect(gated({}, scored(1, 1))).toEqual(['pass', 'all 2 graded executions passed']);
   expect(gated({}, HALF)).toEqual(['fail', '2 of 4 graded executions did not pass']);
   const blocked = { blocking_failures: ['a@1'], dimensions: {}, passed: true, score: 1 };
   expect(gated({}, [outcomeOf('a', 1), outcomeOf('b', 1, { aggregate: blocked })])).toEqual([

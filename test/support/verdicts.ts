@@ -1,5 +1,6 @@
 import type { GateCondition } from '../../src/contract/gate.ts';
 import { type Profile, profileSchema } from '../../src/contract/profile.ts';
+import type { Fault } from '../../src/contract/state.ts';
 import type { Aggregate } from '../../src/core/aggregate.ts';
 import type { Outcome } from '../../src/core/tally.ts';
 import { type Verdict, VerdictBuilder, type VerdictParts } from '../../src/core/verdict.ts';
@@ -34,4 +35,24 @@ export function verdictOf(profile: Profile, outcomes: readonly Outcome[], parts:
     a.case_id < b.case_id ? -1 : a.case_id > b.case_id ? 1 : a.repeat - b.repeat;
   for (const outcome of outcomes.toSorted(order)) builder.add(outcome);
   return builder.end('b'.repeat(64), parts);
+}
+
+/** One graded case for each score, `c0` on. */
+export const scored = (...values: readonly number[]): Outcome[] =>
+  values.map((score, at) => outcomeOf(`c${at}`, score));
+
+/** An execution that a fault ended. */
+export const faulty = (case_id: string, fault: Fault, more: Partial<Outcome> = {}): Outcome =>
+  outcomeOf(case_id, null, { status: fault === 'cancelled' ? 'cancelled' : 'failed', fault, ...more });
+
+/** Four cases, two of them passed. */
+export const HALF: readonly Outcome[] = scored(1, 0, 1, 0);
+
+/** A gate with one condition on the pass rate. */
+export const condition = (more: object) => ({ all: [{ metric: 'pass_rate', ...more }] });
+
+/** What a gate says of outcomes, and why. */
+export function gated(gate: object, outcomes: readonly Outcome[], parts?: VerdictParts): [string, string] {
+  const { gate_status, reason } = verdictOf(profileOf({ gate }), outcomes, parts);
+  return [gate_status, reason];
 }
