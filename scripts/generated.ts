@@ -49,7 +49,8 @@ command that finds an altered value. A test alters each column, removes rows and
 every gate, \`verify\`, \`compare\`, export and bundle stays the same when it changes. "Of a run that has ended" means that the column matters only while the run goes on.
 
 \`verify RUN\` checks everything that the run's verdict, report and tool calls depend on: evidence, seals, events, counters, corrections, blessings, policies, definitions
-and pins. \`doctor --verify\` checks the whole store. It also finds a run, session or blessing that was deleted or made up (a chained journal records each), a state change
+and pins. A failure with the fault \`policy\` needs a tool call that policy denied in the same attempt, and a failure of the agent must have none (a run made by \`regrade\` keeps
+the faults of the run it grades). \`doctor --verify\` checks the whole store. It also finds a run, session or blessing that was deleted or made up (a chained journal records each), a state change
 that is not allowed, and a clock with an impossible value. A bundle holds only the rows of its run, without counters and journal.
 
 No command finds a rewrite in which every hash, event and journal entry was made anew, unless the root was noted elsewhere: \`verify RUN --expect ROOT\`. If a run was deleted

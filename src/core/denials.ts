@@ -1,6 +1,7 @@
 import type { AgentFailure } from '../contract/agent.ts';
+import type { Profile } from '../contract/profile.ts';
 import type { Fault } from '../contract/state.ts';
-import type { ToolRunRow } from '../contract/store.ts';
+import type { AttemptRow, ToolRunRow } from '../contract/store.ts';
 
 /** Codes by which a rule or a limit of the declared policy denies a call; what a person denied or nobody answered is not among them. */
 const BY_POLICY: ReadonlySet<string | null> = new Set(['policy', 'limit_reached']);
@@ -22,10 +23,38 @@ export function afterDenials(failure: AgentFailure, denied: readonly string[]): 
   return {
     ...failure,
     fault: 'policy',
-    code: `policy_denied: ${tool}`,
+    code: reasonOf(tool),
     message: `policy denied \`${tool}\`, and the agent came to no answer: ${message}`,
     evidence: { ...kept, denied, failure: code },
   };
+}
+
+function reasonOf(tool: string): string {
+  return `policy_denied: ${tool}`;
+}
+
+/**
+ * Why an attempt cannot have ended as it says, by the tools that policy denied it; null when it can. Only a limit of the profile makes a failure
+ * the agent's in spite of a denial.
+ */
+export function contradictedByDenials(
+  { fault, reason }: Pick<AttemptRow, 'fault' | 'reason'>,
+  denied: readonly string[],
+  limits: Profile['limits'],
+): string | null {
+  if (fault === 'policy')
+    return denied.some((tool) => reason === reasonOf(tool)) ? null : 'policy denied no such call in this attempt';
+  if (fault !== 'agent' || denied.length === 0 || isOfLimit(reason, limits)) return null;
+  return 'policy denied a call of this attempt, so its failure is policy’s';
+}
+
+/** Whether the limits of a profile make such a failure of an agent that did answer, or ran out of time. */
+function isOfLimit(reason: string | null, { execution, run }: Profile['limits']): boolean {
+  if (reason === 'time_limit') return execution.time_ms !== null;
+  if (reason === 'usage_missing') return run.cost_usd !== null || run.tokens !== null || run.tool_calls !== null;
+  return (['tokens', 'cost_usd', 'tool_calls'] as const).some(
+    (limit) => reason === `limit_${limit}` && execution[limit] !== null,
+  );
 }
 
 /** Whether an execution without an answer counts as not passed, with a score of 0. */

@@ -50,7 +50,6 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
     if (tookNothing(answer) && work.taken.spend === UNKNOWN_SPEND) delete work.taken.spend;
     return answer;
   }
-  delete work.taken.denied;
   const latency_ms = Math.round(deps.clock.monotonic() - started);
   const told = work.context.profile.agent.kind === 'replay' ? answer.envelope : asReported(answer.envelope);
   const envelope = gated === null ? told : withGatedCalls(told, gated);
@@ -62,6 +61,7 @@ export async function ask(work: AttemptWork): Promise<Answer | AgentFailure> {
       : spend;
     work.taken.spend = answeredSpend(recorded_spend, work.context.profile);
     const row = await evidence.envelope(hidden, latency_ms, false);
+    delete work.taken.denied; // it answered in spite of them
     return { envelope, hidden, latency_ms, row, results: [], spend, recorded_spend };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { columnsOf, headLine, lineOf, rowLines } from '../../src/store/sqlite/bundle-format.ts';
 import { loadBundle } from '../../src/store/sqlite/bundle-load.ts';
@@ -46,7 +47,12 @@ export function resealed(lines: readonly (Buffer | string)[], seal: Buffer | str
  * Writes a copy of a bundle whose rows were altered by SQL, as a forger would who has Proctor's own writer: canonical lines, artifacts (table
  * `artifact`) and statement (table `bundle`), the digest of the file made anew. The signature stays only where `keepSignature` says.
  */
-export async function alterBundle(from: string, to: string, sql: string, keepSignature = false): Promise<void> {
+export async function alterBundle(
+  from: string,
+  to: string,
+  change: string | ((db: DatabaseSync) => void),
+  keepSignature = false,
+): Promise<void> {
   const file = openSync(from, 'r');
   const { connection, bodies, seal } = loadBundle(file, from);
   closeSync(file);
@@ -59,7 +65,8 @@ export async function alterBundle(from: string, to: string, sql: string, keepSig
       digest,
       bytes.subarray(place.offset, place.offset + place.bytes),
     );
-  connection.db.exec(sql);
+  if (typeof change === 'string') connection.db.exec(change);
+  else change(connection.db);
   const store = runReaders(connection, new Keys(connection), async (query) => query());
   const id = connection.get<{ run_id: string }>('select run_id from run order by run_no limit 1')?.run_id ?? '';
   const run = await store.run(id);

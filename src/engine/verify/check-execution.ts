@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../contract/snapshot.ts';
-import type { AttemptRow, EvidenceRecord, ExecutionRow } from '../../contract/store.ts';
+import type { AttemptRow, EvidenceRecord, ExecutionRow, ToolRunRow } from '../../contract/store.ts';
+import { contradictedByDenials, deniedByPolicy } from '../../core/denials.ts';
 import { attemptSeal, evidenceHash, resultHash } from '../../core/evidence.ts';
 import { methodOf } from '../../core/method.ts';
 import { checkContent, checkFailure } from './check-content.ts';
@@ -18,6 +19,8 @@ export interface ExecutionEvidence {
   readonly planned: PlannedExecution | null;
   readonly attempts: readonly AttemptRow[];
   readonly evidence: readonly EvidenceRecord[];
+  /** The calls of its gated tools; null where they are not this run's: it graded another anew. */
+  readonly calls: readonly ToolRunRow[] | null;
   /** The bodies of the evidence by attempt. */
   readonly bodies: ReadonlyMap<number, Bodies>;
   readonly told: Told;
@@ -40,6 +43,7 @@ export function checkExecution(input: ExecutionEvidence, name: string, differenc
     differences.same('attempt', at, 'attempts are numbered from 1 without a gap', index + 1, attempt.attempt);
     seal = checkAttempt(input, attempt, byAttempt.get(attempt.attempt) ?? [], seal, at, differences);
     checkFailure(attempt, input.bodies.get(attempt.attempt), at, differences);
+    checkDenials(input, attempt, at, differences);
   }
   checkTold(input, name, differences);
   if (row.hash === null) differences.same('queue', name, 'attempt', attempts.length, row.attempt);
@@ -52,6 +56,24 @@ function checkPlan({ row, planned }: ExecutionEvidence, name: string, difference
   differences.same('execution', name, 'repeat', planned.repeat, row.repeat);
   differences.same('execution', name, 'case_content', planned.case.case_content, row.case_content);
   differences.same('execution', name, 'cluster', planned.case.cluster, row.cluster);
+}
+
+/** A failure that is policy's rests on a call that policy denied in the attempt, and with such a call it is not the agent's. */
+function checkDenials(
+  { snapshot, calls }: ExecutionEvidence,
+  attempt: AttemptRow,
+  name: string,
+  differences: Differences,
+): void {
+  if (snapshot === null || calls === null || attempt.ended_at === null) return;
+  const { fault, reason } = attempt;
+  if (fault !== 'policy' && methodOf(snapshot).version === 1) return; // made when no failure was policy's
+  const denied = calls
+    .filter((call) => call.attempt === attempt.attempt && deniedByPolicy(call))
+    .map(({ source, name: tool }) => `${source}.${tool}`);
+  const why = contradictedByDenials(attempt, denied, snapshot.profile.limits);
+  if (why !== null)
+    differences.add('attempt', name, why, { expected: denied.join(', ') || null, found: `${fault}: ${reason}` });
 }
 
 /** Checks an attempt's chain and seal; answers its seal, '' while it is open. */

@@ -57,6 +57,10 @@ async function checkPage(
   const executions = await read('execution', (some) => store.executionsAt(run_id, some));
   const attempts = Map.groupBy(await read('attempt', (some) => store.attempts(run_id, some)), (row) => row.ordinal);
   const evidence = Map.groupBy(await read('evidence', (some) => store.evidence(run_id, some)), (row) => row.ordinal);
+  const regraded = snapshot?.regrade_of != null;
+  const gated = snapshot?.gateway != null && !regraded;
+  const made = gated ? await read('tool_run', (some) => store.toolRunsAt(run_id, some)) : [];
+  const calls = Map.groupBy(made, (row) => row.ordinal ?? -1);
   const byOrdinal = new Map(executions.map((row) => [row.ordinal, row]));
   for (const ordinal of ordinals) {
     const planned = (await plan?.at(ordinal)) ?? null;
@@ -73,7 +77,8 @@ async function checkPage(
     if (row.hash !== null) checked.results += 1;
     const name = nameOf(row);
     const bodies = await readBodies(artifacts, own.evidence, name, differences);
-    const whole = { run_id, snapshot, row, planned, ...own, bodies, told };
+    const asked = regraded ? null : (calls.get(ordinal) ?? []);
+    const whole = { run_id, snapshot, row, planned, ...own, calls: asked, bodies, told };
     await differences.step('evidence', name, () => checkExecution(whole, name, differences));
   }
   return executions.length;
