@@ -1,7 +1,8 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp, verifyBundleFile } from '../../src/app.ts';
+import type { ExecutionDocument, RunDocument } from '../../src/contract/documents.ts';
 import type { RunRow } from '../../src/contract/store.ts';
 import { executionContent } from '../../src/core/evidence.ts';
 import { findRun } from '../../src/engine/run.ts';
@@ -121,8 +122,33 @@ test.each(FORGERIES)(
   },
 );
 
-test('untouched both verify', async () => {
+test('untouched both verify; regrade keeps whose fault it was, and its run verifies, and so does its bundle', async () => {
   await copyFile(file('kept.db'), file('.proctor/proctor.db'));
   expect((await verifyBundleFile(file(BUNDLE), null, null)).ok).toBe(true);
-  expect((await withApp(async (app) => await verifyRun(app, run, null))).found).toEqual([]);
+  const faultsOf = async (which: string) =>
+    Object.fromEntries(
+      (await project.json<ExecutionDocument>(['show', which, '--executions'])).documents.map((one) => [
+        one.case_id,
+        [one.status, one.fault, one.reason, one.aggregate?.passed, one.aggregate?.score],
+      ]),
+    );
+  const before = await faultsOf('last');
+  expect(before).toMatchObject({
+    denied: ['failed', 'policy', 'policy_denied: box.write', false, 0],
+    allowed: ['failed', 'agent', 'exit_code', false, 0],
+  });
+  const calls = await readFile(file('done.log'), 'utf8');
+  const regraded = await project.json<RunDocument>(['regrade', run.run_id, '--quiet']);
+  expect([regraded.code, regraded.documents[0]]).toMatchObject([
+    1,
+    { faults: { policy: 1, agent: 1, infrastructure: 0 }, graded: 3, passed: 1, regrade_of: run.run_id },
+  ]);
+  expect(await faultsOf('last')).toEqual(before);
+  expect(await readFile(file('done.log'), 'utf8')).toBe(calls); // nobody was asked
+  const again = await project.json<RunDocument>(['regrade', 'last', '--quiet']);
+  expect(again.documents[0]).toMatchObject({ faults: { policy: 1, agent: 1 } });
+  expect(await faultsOf('last')).toEqual(before);
+  expect((await proctor(project.path, ['verify', 'last'])).code).toBe(0);
+  await proctor(project.path, ['export', 'last', '--format', 'bundle', '--out', 'regraded.proctor']);
+  expect((await verifyBundleFile(file('regraded.proctor'), null, null)).ok).toBe(true);
 });
