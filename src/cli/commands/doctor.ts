@@ -13,6 +13,8 @@ import { printable } from '../output.ts';
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
+  /** Something cannot be done here that may not be wanted here. */
+  readonly warning: boolean;
   readonly detail: string;
 }
 
@@ -22,9 +24,9 @@ const ENOUGH_BYTES = 100 * 1024 * 1024;
 export const doctor: Command<{ readonly verify?: boolean; readonly backup?: string }> = async (context, options) => {
   const { output } = context;
   const places = findPlaces(context.cwd, context.environment);
-  const findings: Finding[] = [nodeVersion()];
-  const folders = new Set([path.dirname(places.store), places.artifacts].map(nearestFolder));
-  for (const folder of folders) findings.push(await room(folder));
+  const findings: Told[] = [nodeVersion()];
+  const folders = [...new Set([path.dirname(places.store), places.artifacts].map(nearestFolder))];
+  findings.push(...(await disks(folders, existsSync(places.store))));
   if (findings.some(({ ok }) => !ok)) {
     findings.push({ check: 'store', ok: false, detail: `\`${places.store}\` is not opened before that is put right` });
   } else if (!existsSync(places.store) && !options.verify && options.backup === undefined) {
@@ -32,7 +34,13 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
   } else {
     await using app = await context.openApp({ existing: true });
     const { size } = await stat(places.store);
-    findings.push({ check: 'store', ok: true, detail: `\`${places.store}\`, ${number(Math.ceil(size / 1024))} KiB` });
+    const only = app.read_only ? ', which can only be read here' : '';
+    findings.push({
+      check: 'store',
+      ok: true,
+      warning: app.read_only,
+      detail: `\`${places.store}\`, ${number(Math.ceil(size / 1024))} KiB${only}`,
+    });
     const wrong = app.store.triggerProblems();
     findings.push({
       check: 'triggers',
@@ -76,22 +84,25 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
     }
   }
   const ok = findings.every((finding) => finding.ok);
+  const document: Finding[] = findings.map(({ warning = false, ...finding }) => ({ ...finding, warning }));
+  const mark = (finding: Finding) => {
+    if (!finding.ok) return output.style('red', '✗');
+    return finding.warning ? output.style('yellow', '!') : output.style('green', '✓');
+  };
   output.result(
-    { ok, findings },
-    findings
-      .map(
-        (finding) =>
-          `${finding.ok ? output.style('green', '✓') : output.style('red', '✗')} ${finding.check.padEnd(10)} ${printable(finding.detail)}`,
-      )
-      .join('\n'),
+    { ok, findings: document },
+    document.map((finding) => `${mark(finding)} ${finding.check.padEnd(10)} ${printable(finding.detail)}`).join('\n'),
   );
   return ok ? 0 : 1;
 };
 
+/** A finding that warns of nothing unless it says so. */
+type Told = Omit<Finding, 'warning'> & { readonly warning?: boolean };
+
 const BEHIND_MS = 1_000; // what a clock that is kept in time may be set back by
 
 /** Leases, retries and limits go by time that passes, so a clock that was set holds nothing up; but what is recorded carries its instants. */
-function clockFinding({ behind_ms, last_now, jump }: ClockReport): Finding {
+function clockFinding({ behind_ms, last_now, jump }: ClockReport): Told {
   const behind =
     behind_ms > BEHIND_MS
       ? [
@@ -108,7 +119,7 @@ function clockFinding({ behind_ms, last_now, jump }: ClockReport): Finding {
   return { check: 'clock', ok: behind.length === 0, detail: told.length === 0 ? 'no jump seen' : told.join('; ') };
 }
 
-function nodeVersion(): Finding {
+function nodeVersion(): Told {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const ok = major > 24 || (major === 24 && minor >= 15);
   return {
@@ -123,13 +134,36 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
 }
 
-async function room(folder: string): Promise<Finding> {
-  const writable = await access(folder, constants.W_OK).then(
+/** What can be done in the folders; those that can only be read are told together. */
+async function disks(folders: readonly string[], store: boolean): Promise<Told[]> {
+  const findings: Told[] = [];
+  const closed: string[] = [];
+  for (const folder of folders) {
+    if (!(await may(folder, constants.R_OK | constants.X_OK)))
+      findings.push({
+        check: 'disk',
+        ok: false,
+        detail: `\`${folder}\` cannot be read by this user; give the user the right to`,
+      });
+    else if (await may(folder, constants.W_OK)) findings.push(await room(folder));
+    else closed.push(`\`${folder}\``);
+  }
+  if (closed.length === 0) return findings;
+  const need =
+    'new runs need folders that this user may write: change the rights, or let PROCTOR_DB and PROCTOR_ARTIFACTS name others';
+  const still = store ? 'the runs there can be shown, verified, compared and exported; ' : '';
+  const detail = `${closed.join(' and ')} cannot be written: ${still}${need}`;
+  return [...findings, { check: 'disk', ok: store, warning: store, detail }];
+}
+
+async function may(folder: string, how: number): Promise<boolean> {
+  return await access(folder, how).then(
     () => true,
     () => false,
   );
-  if (!writable)
-    return { check: 'disk', ok: false, detail: `\`${folder}\` cannot be written; give this user the right to` };
+}
+
+async function room(folder: string): Promise<Told> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   return {
