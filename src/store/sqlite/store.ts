@@ -57,7 +57,7 @@ const CONFIRMED_MS = 250; // a reader need not look at the file each time
 /** Opens the file, migrates it and answers the store. */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { path, clock = systemClock } = options;
-  const db = options.read_only ? openForReading(path) : openConfigured(path, clock);
+  const db = options.read_only ? openForReading(path, clock.now()) : openConfigured(path, clock);
   const connection = new Connection(db, options.alter);
   const keys = new Keys(connection);
   const file = new StoreFile(path);
@@ -136,7 +136,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     invariants: () => read(() => atOneMoment(db, () => invariantViolations(connection))),
     backup: async (target) => {
       // From a connection of its own: the writer's has transactions open while the copy runs, which ends it.
-      const source = path === ':memory:' ? db : openDatabase(path);
+      const source = path === ':memory:' || options.read_only ? db : openDatabase(path);
       try {
         await backup(source, target, { rate: ALL_PAGES });
       } catch (error) {
