@@ -9,7 +9,7 @@ export function gatewayCommands(command: MakeCommand, on: GiveWork): void {
       'ls, run, show, cancel, pin, login, disable, enable: the project’s tools, through the gateway',
     )
       .option('--args <json>', 'run: the arguments, as a JSON object')
-      .option('--arg <name=value>', 'run: one argument; may stand several times', collect)
+      .option('--arg <name=value>', 'run: one argument; may be given several times', collect)
       .option('--args-file <file>', 'run: the arguments from a file')
       .option('--wait <ms>', 'run: wait so long for an answer, where policy asks', whole, 0)
       .option('--idempotency-key <key>', 'run: carry the call out at most once under this key', runKey)

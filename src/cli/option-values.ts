@@ -31,6 +31,12 @@ export function positive(value: string): number {
   return Number(value);
 }
 
+/** A root: a SHA-256 in hexadecimal. */
+export function root(value: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(value)) throw new InvalidArgumentError('It must be a root of 64 hexadecimal digits.');
+  return value.toLowerCase();
+}
+
 /** A key of the user's own. */
 export function runKey(value: string): string {
   if (!/^[^\p{Cc}]{1,200}$/u.test(value) || !value.isWellFormed())

@@ -5,7 +5,7 @@ import { Secrets } from '../core/redaction/secrets.ts';
 import type { CommandContext, Command as Run } from './context.ts';
 import { gatewayCommands } from './gateway-commands.ts';
 import { notWritten } from './not-written.ts';
-import { collect, fraction, positive, runKey, share, whole } from './option-values.ts';
+import { collect, fraction, positive, root, runKey, share, whole } from './option-values.ts';
 import { openOutput, reportError } from './output.ts';
 import { VERSION } from './version.ts';
 
@@ -213,7 +213,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
   );
   on(
     command('verify <run>', 'recompute chains, statistics and gate of a run, or of the bundle in a file')
-      .option('--expect <root>', 'a root noted elsewhere: the evidence root, or that of a revision')
+      .option('--expect <root>', 'a root noted elsewhere: the evidence root, or that of a revision', root)
       .option('--key <file>', 'the Ed25519 public key (PEM) that must have signed the bundle'),
     async () => (await import('./commands/verify.ts')).verify,
     ['run'],
@@ -243,7 +243,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
   gatewayCommands(command, on);
   on(
     command('worker', 'join: work on runs of this store until stopped')
-      .option('--run <run>', 'only this run, and end with it; may stand several times', collect)
+      .option('--run <run>', 'only this run, and end with it; may be given several times', collect)
       .option('--concurrency <n>', 'executions at once in this process', positive)
       .option('--name <name>', 'the worker’s name')
       .option('--lease-ms <ms>', 'lease time', positive, 30_000)
@@ -269,8 +269,8 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
 function selecting(command: Command): Command {
   return command
     .option('--dataset <path>', 'the dataset, instead of the profile’s')
-    .option('--case <id>', 'only this case; may stand several times', collect)
-    .option('--tag <tag>', 'only cases with this tag; may stand several times', collect)
+    .option('--case <id>', 'only this case; may be given several times', collect)
+    .option('--tag <tag>', 'only cases with this tag; may be given several times', collect)
     .option('--limit <n>', 'only the first so many', positive);
 }
 

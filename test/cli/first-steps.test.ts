@@ -60,6 +60,12 @@ test('init, check --probe, run, show and verify: the road of the README', async 
   const verify = await proctor(at, ['verify', 'last', '--expect', String(document['evidence_root'])]);
   expect(verify).toMatchObject({ code: 0 });
   expect(verify.stdout).toContain('VERIFIED');
+  for (const [argv, said] of [
+    [['verify', 'last', '--expect', 'abc'], 'must be a root of 64 hexadecimal digits'],
+    [['webhooks', 'replay', 'nobody'], '`webhooks replay` takes no `nobody`'],
+    [['show', 'last', '--case', 'nobody'], '--executions` lists them'],
+  ] as const)
+    expect(await proctor(at, argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
   const wrong = await proctor(at, ['verify', 'last', '--expect', '0'.repeat(64), '--json']);
   expect(wrong.code).toBe(1);
   expect(JSON.parse(wrong.stdout)).toMatchObject({ ok: false, differences: 1 });

@@ -42,6 +42,7 @@ function ofIssue(issue: z.core.$ZodIssue, schema: z.ZodType, value: unknown): Pa
 }
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === 'too_small' || issue.code === 'too_big') return boundText(issue, memberAt(value, issue.path));
   if (issue.code !== 'invalid_type') return issue.message;
   const found = memberAt(value, issue.path);
   if (found === undefined) return `\`${String(issue.path.at(-1) ?? 'the value')}\` is missing`;
@@ -49,12 +50,21 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
   return `must be ${named(issue.expected)}, but it is ${found === null ? 'empty' : named(kindOf(found))}${shown}`;
 }
 
+/** What a number, a length or a size must be, and what it is. */
+function boundText(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, found: unknown): string {
+  const bound =
+    issue.code === 'too_small'
+      ? `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+      : `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
+  if (typeof found === 'number') return `must be ${bound}, but it is ${found}`;
+  if (found === '' || (Array.isArray(found) && found.length === 0)) return 'must not be empty';
+  return `must have ${bound} ${typeof found === 'string' ? 'characters' : 'entries'}`;
+}
+
 function hintOf(issue: z.core.$ZodIssue, value: unknown): string | null {
   if (issue.code === 'invalid_value') return `one of: ${issue.values.map(String).join(', ')}`;
   if (issue.code === 'custom' && issue.path[0] === 'unfinished')
     return 'settle it in the profile, then delete this line';
-  if (issue.code === 'too_small') return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
-  if (issue.code === 'too_big') return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
   if (issue.code !== 'invalid_type') return null;
   const found = memberAt(value, issue.path);
   if (found === undefined) return `write ${named(issue.expected)}`;

@@ -28,6 +28,9 @@ export function parseYaml(text: string): ParsedYaml {
         },
       ]
     : found
+        .filter(
+          ({ message, pos }, at) => found.findIndex((one) => one.message === message && one.pos[0] === pos[0]) === at,
+        )
         .slice(0, MOST_MISTAKES)
         .map(({ message, pos }) => ({ message, offset: pos[0], hint: 'repair the YAML at this place' }));
   return { document, counter, mistakes };

@@ -25,13 +25,14 @@ export const bless: Command<{ readonly run: string }> = async ({ openApp, output
     changed,
   };
   const name = printable(profile_id);
+  const blessed = `${run.run_id}${revision === 0 ? '' : ` (revision ${revision})`}`;
   if (changed && gate_status !== 'pass')
     output.note(`proctor: the gate of ${run.run_id} is ${gate_status}; it is the baseline all the same`);
   output.result(
     document,
     changed
-      ? `${run.run_id} is the baseline of ${name}${before === null ? '' : `, in place of ${before}`}`
-      : `${run.run_id} is the baseline of ${name} already`,
+      ? `${blessed} is the baseline of ${name}${before === null ? '' : `, in place of ${before}`}`
+      : `${blessed} is the baseline of ${name} already`,
   );
   return 0;
 };

@@ -60,7 +60,9 @@ async function showExecutions(
   options: ShowOptions,
 ): Promise<void> {
   let found = 0;
+  let seen = 0;
   for await (const execution of executions) {
+    seen += 1;
     if (options.severity !== undefined && !atLeast(execution, options.severity)) continue;
     found += 1;
     output.line(
@@ -73,8 +75,16 @@ async function showExecutions(
   if (found === 0 && options.case !== undefined)
     throw new ProctorError(
       'not_found',
-      `the run has no case \`${options.case}\`${options.repeat === undefined ? '' : ` with repeat ${options.repeat}`}`,
+      `the run has no case \`${options.case}\`${options.repeat === undefined ? '' : ` with repeat ${options.repeat}`}; \`proctor show RUN --executions\` lists them`,
     );
+  if (found === 0) output.note(`proctor: ${noneText(options, seen)}`);
+}
+
+function noneText({ severity, failed }: ShowOptions, seen: number): string {
+  if (failed && seen === 0) return 'every execution passed';
+  return severity === undefined
+    ? 'the run has no executions'
+    : `no execution failed with severity ${severity} or worse`;
 }
 
 /** Whether a finding of the execution is as bad as that, or worse. */

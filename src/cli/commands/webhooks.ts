@@ -31,6 +31,11 @@ export const webhooks: Command<WebhooksOptions> = async (context, options) => {
       'usage',
       `there is no \`webhooks ${options.action}\`; the actions are ${Object.keys(ACTIONS).join(', ')}`,
     );
+  if (options.profile !== undefined && options.action !== 'test')
+    throw new ProctorError(
+      'usage',
+      `\`webhooks ${options.action}\` takes no \`${options.profile}\`; its options choose the deliveries`,
+    );
   await using app = await context.openApp({ existing: options.action !== 'test' });
   return await action(context, app, options);
 };
