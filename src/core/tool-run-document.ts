@@ -1,8 +1,8 @@
 import type { ToolRunRow } from '../contract/store.ts';
 import type { ToolOutput } from '../contract/tool.ts';
 import type { ToolRunDocument } from '../contract/tool-documents.ts';
-import { instant } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
+import { instant } from './instant.ts';
 
 const when = (at: number | null) => (at === null ? null : instant(at));
 

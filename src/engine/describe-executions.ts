@@ -16,8 +16,8 @@ import type {
 import type { ToolOutput } from '../contract/tool.ts';
 import type { ToolRunDocument } from '../contract/tool-documents.ts';
 import type { Aggregate } from '../core/aggregate.ts';
+import { instant } from '../core/instant.ts';
 import { toolRunDocument } from '../core/tool-run-document.ts';
-import { instant } from '../lib/clock.ts';
 import { attemptId, executionId } from '../lib/id.ts';
 import { allExecutions } from './all-executions.ts';
 import { bodyOf, type EnvelopeBody, type ResultBody } from './evidence-rows.ts';

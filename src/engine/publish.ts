@@ -2,9 +2,10 @@ import { ProctorError } from '../contract/problem.ts';
 import type { ClaimedDelivery, RunRow, Store } from '../contract/store.ts';
 import type { SendOutcome, Webhook, WebhookMessage, WebhookSender } from '../contract/webhook.ts';
 import { type DeliveryDecision, decideDelivery } from '../core/delivery.ts';
+import { instant } from '../core/instant.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import { type Clock, instant } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { pausedOf, pausedText, type Stop } from './paused.ts';
 import { readSnapshot } from './run-context.ts';
 

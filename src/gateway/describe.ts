@@ -1,7 +1,7 @@
 import type { ApprovalRow, GatewayEventRow, ToolRunRow } from '../contract/store.ts';
 import type { ApprovalDocument } from '../contract/tool-documents.ts';
+import { instant } from '../core/instant.ts';
 import { toolRunDocument } from '../core/tool-run-document.ts';
-import { instant } from '../lib/clock.ts';
 import type { ApprovalView } from './gateway.ts';
 
 const when = (at: number | null) => (at === null ? null : instant(at));

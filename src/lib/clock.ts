@@ -40,8 +40,3 @@ export const systemClock: Clock = {
     });
   },
 };
-
-/** An instant in RFC 3339 UTC with milliseconds. */
-export function instant(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}

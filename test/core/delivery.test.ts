@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SendOutcome } from '../../src/contract/webhook.ts';
-import { DELIVERY_WAITS, decideDelivery } from '../../src/core/delivery.ts';
+import { DELIVERY_WAITS, decideDelivery, dedupeKey } from '../../src/core/delivery.ts';
 
 const answered = (status: number, retry_after_ms: number | null = null): SendOutcome => ({
   type: 'response',
@@ -98,4 +98,13 @@ describe('what follows a try', () => {
       ),
     );
   });
+});
+
+test('a run publishes one end, and every stop under the number of its event', () => {
+  for (const type of ['run_completed', 'run_failed', 'run_cancelled'])
+    expect(dedupeKey('run_1', type, 7)).toBe('run:run_1:final');
+  expect([dedupeKey('run_1', 'run_paused', 7), dedupeKey('run_1', 'run_paused', 9)]).toEqual([
+    'run:run_1:paused:7',
+    'run:run_1:paused:9',
+  ]);
 });

@@ -1,7 +1,7 @@
+import { instant } from '../../core/instant.ts';
 import { findRun } from '../../engine/run.ts';
 import { readSnapshot } from '../../engine/run-context.ts';
 import { viewRun } from '../../engine/run-view.ts';
-import { instant } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
 import { printable } from '../output.ts';
 

@@ -1,9 +1,9 @@
 import { ProctorError } from '../../contract/problem.ts';
 import { revisionRoot } from '../../core/evidence.ts';
+import { instant } from '../../core/instant.ts';
 import { correctGrade, type RevisedVerdict } from '../../engine/corrections.ts';
 import { findRun } from '../../engine/run.ts';
 import { viewRun } from '../../engine/run-view.ts';
-import { instant } from '../../lib/clock.ts';
 import type { Command } from '../context.ts';
 import { printable } from '../output.ts';
 import { said } from '../said.ts';

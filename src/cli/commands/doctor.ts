@@ -4,7 +4,7 @@ import path from 'node:path';
 import { findPlaces } from '../../config.ts';
 import { ProctorError } from '../../contract/problem.ts';
 import type { ClockReport } from '../../contract/store.ts';
-import { instant } from '../../lib/clock.ts';
+import { instant } from '../../core/instant.ts';
 import { onlyFileAt } from '../../lib/regular-file.ts';
 import type { Command } from '../context.ts';
 import { duration, number } from '../format.ts';
@@ -47,7 +47,7 @@ export const doctor: Command<{ readonly verify?: boolean; readonly backup?: stri
       ok: wrong.length === 0,
       detail: wrong.length === 0 ? 'every trigger is in place' : `${wrong.join(', ')}; restore a backup`,
     });
-    findings.push(clockFinding(app.store.clockReport()));
+    findings.push(clockFinding(() => app.store.clockReport()));
     const live = await app.store.liveSessions(app.clock.now() - 60_000);
     findings.push({
       check: 'workers',
@@ -102,7 +102,17 @@ type Told = Omit<Finding, 'warning'> & { readonly warning?: boolean };
 const BEHIND_MS = 1_000; // what a clock that is kept in time may be set back by
 
 /** Leases, retries and limits go by time that passes, so a clock that was set holds nothing up; but what is recorded carries its instants. */
-function clockFinding({ behind_ms, last_now, jump }: ClockReport): Told {
+function clockFinding(report: () => ClockReport): Told {
+  try {
+    return clockTold(report());
+  } catch (error) {
+    if (ProctorError.is(error) && error.code === 'store_altered')
+      return { check: 'clock', ok: false, detail: error.message };
+    throw error;
+  }
+}
+
+function clockTold({ behind_ms, last_now, jump }: ClockReport): Told {
   const behind =
     behind_ms > BEHIND_MS
       ? [

@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { RunRow, TrippedBreaker } from '../../contract/store.ts';
+import { instant } from '../../core/instant.ts';
 import { findRun } from '../../engine/run.ts';
-import { instant } from '../../lib/clock.ts';
 import { attemptId, executionId } from '../../lib/id.ts';
 import type { Command, CommandContext } from '../context.ts';
 import { counted } from '../format.ts';

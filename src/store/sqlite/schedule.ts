@@ -1,6 +1,7 @@
 import { ProctorError } from '../../contract/problem.ts';
 import type { ClockReport } from '../../contract/store.ts';
-import { type Clock, instant } from '../../lib/clock.ts';
+import { instant } from '../../core/instant.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from './connection.ts';
 
 /** What the file says of time: the last recorded instant, and where the schedule stood when by which clocks. */
@@ -25,7 +26,8 @@ const JUMP_MS = 2_000; // between wall clock and uptime; less is a clock that is
 const LEAP_MS = 250; // of the schedule beyond what this process saw pass
 const LEAPS = 100;
 
-const READ = `select m.value as last_now, s.at, s.wall, s.boot_id, s.uptime_ms from meta m left join schedule s on s.one = 1 where m.key = 'last_now'`;
+// An integer that is no instant comes as text: some are too large to be read.
+const READ = `select iif(typeof(m.value) = 'integer' and m.value not between 0 and ${LATEST}, cast(m.value as text), m.value) as last_now, s.at, s.wall, s.boot_id, s.uptime_ms from meta m left join schedule s on s.one = 1 where m.key = 'last_now'`;
 
 /**
  * The store's schedule: milliseconds that go on with real time, whatever is done to the wall clock. While a process has the store open, they
@@ -71,6 +73,7 @@ on conflict (one) do update set at = ?1, wall = ?2, boot_id = ?3, uptime_ms = ?4
 
   /** An instant by this machine's clock of now, for people: the schedule itself never leaves the store. */
   shown(at: number): number {
+    if (!isInstant(this.#row().last_now)) return at; // altered: the schedule cannot be told, and is near the wall clock
     return at - this.look().schedule + this.#clock.now();
   }
 
@@ -121,15 +124,18 @@ on conflict (one) do update set at = ?1, wall = ?2, boot_id = ?3, uptime_ms = ?4
 }
 
 function lastNow({ last_now }: Row): number {
-  if (typeof last_now !== 'number' || !Number.isInteger(last_now) || last_now < 0 || last_now > LATEST)
-    throw altered(`is \`${String(last_now).slice(0, 40)}\`, which is not an instant before ${instant(LATEST)}`);
-  return last_now;
+  if (isInstant(last_now)) return last_now;
+  throw altered(`is \`${String(last_now).slice(0, 40)}\`, which is not an instant before ${instant(LATEST)}`);
+}
+
+function isInstant(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LATEST;
 }
 
 function altered(what: string): ProctorError {
   return new ProctorError(
     'store_altered',
-    `the store's last instant (\`meta.last_now\`) ${what}; Proctor never writes that, so the store was altered: restore a backup`,
+    `the store's last instant (\`meta.last_now\`) ${what}; Proctor never writes that, so the store was altered: restore a backup (\`show\`, \`verify\` and \`export\` still read what is in it)`,
   );
 }
 
