@@ -12,10 +12,12 @@ import { type BundlePart, partsOf, resealed } from '../support/bundle-edit.ts';
 import { DAMAGES, REWRITES, SEALS } from '../support/bundle-forgeries.ts';
 import { proctor } from '../support/cli.ts';
 import { examine } from '../support/examined.ts';
+import { attackPages } from './bundle-pages.ts';
 import { type AttackOptions, oneOf, randomFor, Tally } from './tally.ts';
 
 const DAMAGED_PLACES = 40; // of each kind of damage
-const LEAST = 60;
+const DAMAGED_PAGES = 12;
+const LEAST = 200;
 
 /** Damages and forges a signed bundle; every alteration has to be found, without the key unless a forger could do without it. */
 export async function attackBundle({ seed, say }: AttackOptions): Promise<Tally> {
@@ -51,6 +53,8 @@ export async function attackBundle({ seed, say }: AttackOptions): Promise<Tally>
       name,
       (await told(bytes, key)) === 'sound' ? 'sound' : null,
     );
+  say('pages of a bundle of format 1');
+  await attackPages(tally, folder, { seed, each: DAMAGED_PAGES });
   tally.atLeast(LEAST, 'alterations of a bundle');
   await rm(folder, { recursive: true });
   return tally;

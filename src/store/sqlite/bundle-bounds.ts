@@ -20,7 +20,7 @@ export function refuseLargeSchema(file: string): void {
   try {
     const page = (number: number) => {
       const bytes = Buffer.alloc(PAGE_SIZE);
-      readSync(handle, bytes, 0, PAGE_SIZE, (number - 1) * PAGE_SIZE);
+      if (number > 0) readSync(handle, bytes, 0, PAGE_SIZE, (number - 1) * PAGE_SIZE); // there is no page 0: no leaf either
       return bytes;
     };
     const first = page(1);
@@ -54,6 +54,7 @@ function childrenOf(page: Buffer): number[] {
 function isSmallLeaf(page: Buffer, header: number): boolean {
   if (page[header] !== LEAF) return false;
   const cells = page.readUInt16BE(header + 3);
+  if (header + 8 + 2 * cells > PAGE_SIZE) return false;
   return Array.from({ length: cells }, (_, index) => page.readUInt16BE(header + 8 + 2 * index)).every(
     (at) => at + 9 <= PAGE_SIZE && lengthAt(page, at) <= MOST_DEFINITION,
   );
