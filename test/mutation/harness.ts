@@ -30,8 +30,11 @@ function declare(name: string, first: unknown, second?: unknown): void {
 function group(name: string, first: unknown, second?: unknown): void {
   const outside = names;
   names = [...outside, name];
-  ((typeof first === 'function' ? first : second) as Body)();
-  names = outside;
+  try {
+    ((typeof first === 'function' ? first : second) as Body)();
+  } finally {
+    names = outside; // a mutant may throw here, and the tests of the next one are known by their names
+  }
 }
 
 /** `each` of Vitest: where every row is a list the rows are spread out, else each is one argument. */
