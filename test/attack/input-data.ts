@@ -155,6 +155,9 @@ export function bundleInputs(seed: number, sound: Buffer): Input[] {
     ...damaged(sound, random, 10).map(([name, bytes]) => input(name, bytes)),
     ...cut.map((at) => input(`cut at ${at}`, sound.subarray(0, at))),
     input('200 MB of text in a line', () => large('x')),
+    input('a line just within its bound, of wide letters', () =>
+      resealed([...before, `["event",{"body":"€${'x'.repeat(16_700_000)}"}]\n`], parts.at(-1)?.bytes ?? ''),
+    ),
     input('the first line and 600 MB of zeros', () =>
       Buffer.concat([before[0] ?? Buffer.alloc(0), Buffer.alloc(600_000_000)]),
     ),

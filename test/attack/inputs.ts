@@ -16,6 +16,7 @@ import { type AttackOptions, randomFor, Tally } from './tally.ts';
 const LEAST = 300;
 const MOST_MS = 10_000;
 const MOST_BYTES = 500_000_000;
+const MOST_BUNDLE_BYTES = 300_000_000;
 const AT_ONCE = 4;
 const COMMAND_LINES = 70;
 const EXITS = [0, 1, 2, 3, 4, 5];
@@ -136,7 +137,7 @@ async function measured(
 }
 
 /** What is wrong with how it ended; null when nothing is. */
-function faultOf(came: ProcessMeasure, { hopeless = false }: Input, asJson: boolean): string | null {
+function faultOf(came: ProcessMeasure, { hopeless = false, kind }: Input, asJson: boolean): string | null {
   const { exit_code, exit_signal, stdout, stderr } = came;
   const said = `${stdout}${stderr}`;
   const end = said.trim().slice(-300);
@@ -151,7 +152,8 @@ function faultOf(came: ProcessMeasure, { hopeless = false }: Input, asJson: bool
     if (wrong !== null) return `${wrong}: ${end}`;
   }
   if (came.cpu_ms > MOST_MS) return `${came.cpu_ms} ms of CPU time`;
-  if (came.peak_rss_bytes > MOST_BYTES) return `${Math.round(came.peak_rss_bytes / 1e6)} MB of memory`;
+  if (came.peak_rss_bytes > (kind === 'bundles' ? MOST_BUNDLE_BYTES : MOST_BYTES))
+    return `${Math.round(came.peak_rss_bytes / 1e6)} MB of memory`;
   return null;
 }
 

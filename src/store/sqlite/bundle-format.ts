@@ -16,7 +16,7 @@ import { bundleSchema } from './bundle-schema.ts';
 export const FORMAT_MARK = '["proctor/bundle/2",';
 
 /** Most bytes of a line, and of an artifact that a bundle carries: all that is read from it at once. */
-export const MOST_LINE_BYTES = 24 * 1024 * 1024;
+export const MOST_LINE_BYTES = 16 * 1024 * 1024;
 export const MOST_BODY_BYTES = 32 * 1024 * 1024;
 
 /** Most bytes of the rows that a reader holds together, and how many those are. */
