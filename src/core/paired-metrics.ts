@@ -56,8 +56,7 @@ export class PairedMetrics {
   /** Pass rate and mean score first, then dimensions and tags by name; p-values adjusted within each of the two kinds. */
   end(policy: ComparisonPolicy, seed: string): MetricComparison[] {
     const ofKind = (prefix: string) => [...this.#pairs.keys()].filter((name) => name.startsWith(prefix)).sort();
-    const single = ['pass_rate', 'mean_score'].filter((name) => this.#pairs.has(name));
-    const families = [...single.map((name) => [name]), ofKind('dimension.'), ofKind('tag.')];
+    const families = [['pass_rate'], ['mean_score'], ofKind('dimension.'), ofKind('tag.')];
     return families.flatMap((names) => {
       const found = names.flatMap((name) => {
         const pairs = this.#pairs.get(name);

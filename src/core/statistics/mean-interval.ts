@@ -48,8 +48,7 @@ export function meanInterval({ sums, counts }: Units, confidence: number): Inter
 /** The lower bound at the one-sided `error`: where the distribution of the weighted mean reaches it. */
 function lowerBound(units: Units, error: number): number {
   const terms = termsOf(units);
-  const top = terms.mean.at(-1) ?? 0;
-  if (top === 0) return 0;
+  const top = terms.mean.at(-1)!;
   const far = Math.max(8, 1 - naturalLog(error));
   const spread = (t: number, wanted: number) => distance(terms, t) > wanted;
   // Beyond these two the distribution is below or above every error that may be asked for, and the inversion would lose digits.
@@ -87,29 +86,37 @@ function termsOf({ sums, counts: sizes }: Units): Terms {
     }
     counts.set(count, (counts.get(count) ?? 0) + 1);
   }
+  const terms = [...found].flatMap(([mean, counts]) => [...counts].map(([count, times]) => ({ mean, count, times })));
   // Ordered, so that the order of units changes no bit.
-  const terms = [...found]
-    .sort(([a], [b]) => a - b)
-    .flatMap(([mean, counts]) =>
-      [...counts].sort(([a], [b]) => a - b).map(([count, times]) => ({ mean, weight: count / largest, times })),
-    );
+  terms.sort((a, b) => a.mean - b.mean || a.count - b.count);
   return {
     mean: Float64Array.from(terms, ({ mean }) => mean),
-    weight: Float64Array.from(terms, ({ weight }) => weight),
+    weight: Float64Array.from(terms, ({ count }) => count / largest),
     times: Float64Array.from(terms, ({ times }) => times),
   };
 }
 
-/** By how many of its standard deviations the mean of Σ λᵢEᵢ lies above 0. */
-function distance({ mean, weight, times }: Terms, t: number): number {
+/** The λᵢ at `t`, with the mean and the standard deviation of Σ λᵢEᵢ. */
+function scalesAt(
+  { mean, weight, times }: Terms,
+  t: number,
+): { scales: Float64Array; first: number; deviation: number } {
+  const scales = new Float64Array(mean.length);
   let first = -t;
   let second = t * t;
-  for (let index = 0; index < mean.length; index += 1) {
+  for (let index = 0; index < scales.length; index += 1) {
     const scale = weight[index]! * (mean[index]! - t);
+    scales[index] = scale;
     first += times[index]! * scale;
     second += times[index]! * scale * scale;
   }
-  return first / Math.sqrt(second);
+  return { scales, first, deviation: Math.sqrt(second) };
+}
+
+/** By how many of its standard deviations the mean of Σ λᵢEᵢ lies above 0. */
+function distance(terms: Terms, t: number): number {
+  const { first, deviation } = scalesAt(terms, t);
+  return first / deviation;
 }
 
 const STEP = 0.08; // of ln u
@@ -122,17 +129,10 @@ const NEGLIGIBLE = 1e26; // |φ|^−2 from which on nothing more comes
  * 1951): ½ − (1/π)∫ Im φ(u)/u du with φ(u) = Π 1/(1 − iλᵢu). In ln u the integrand is analytic and falls off at both ends, so that the
  * trapezoidal rule errs by less than 1e-10. Additions and products only: the same bits on every machine.
  */
-function shareBelow({ mean, weight, times }: Terms, t: number): number {
-  const scales = new Float64Array(mean.length);
-  let first = -t;
-  let second = t * t;
-  for (let index = 0; index < scales.length; index += 1) {
-    const scale = weight[index]! * (mean[index]! - t);
-    scales[index] = scale;
-    first += times[index]! * scale;
-    second += times[index]! * scale * scale;
-  }
-  const start = START / (Math.abs(first) + Math.sqrt(second));
+function shareBelow(terms: Terms, t: number): number {
+  const { scales, first, deviation } = scalesAt(terms, t);
+  const { times } = terms;
+  const start = START / (Math.abs(first) + deviation);
   let sum = (first * start) / (RATIO - 1); // all nodes below the first
   for (let u = start; ; u *= RATIO) {
     let re = 1;
@@ -151,8 +151,6 @@ function shareBelow({ mean, weight, times }: Terms, t: number): number {
         const square = baseRe * baseRe - baseIm * baseIm;
         baseIm = 2 * baseRe * baseIm;
         baseRe = square;
-        // A factor is at least 1 in length, so that the product only grows.
-        if (baseRe * baseRe + baseIm * baseIm > NEGLIGIBLE) return 0.5 - (STEP * sum) / Math.PI;
       }
       if (re * re + im * im > NEGLIGIBLE) return 0.5 - (STEP * sum) / Math.PI;
     }

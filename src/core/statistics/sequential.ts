@@ -59,8 +59,8 @@ export class MixtureSequence {
   /** The interval now; [0, 1] before the first value. */
   interval(): Interval {
     if (this.#n === 0) return [0, 1];
-    const centre = Math.min(1, Math.max(0, this.#sum / this.#n));
-    return [centre === 0 ? 0 : this.#edge(centre, 0), centre === 1 ? 1 : this.#edge(centre, 1)];
+    const centre = this.#sum / this.#n;
+    return [this.#edge(centre, 0), this.#edge(centre, 1)];
   }
 
   /** Where the evidence reaches its limit between the mean, where it is least, and an end; by bisection to the last bit. */
@@ -69,7 +69,6 @@ export class MixtureSequence {
     let outside = end;
     for (let step = 0; step < 80; step += 1) {
       const middle = (inside + outside) / 2;
-      if (middle === inside || middle === outside) break;
       if (this.#evidenceAgainst(middle) < this.#limit) inside = middle;
       else outside = middle;
     }

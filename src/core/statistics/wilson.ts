@@ -8,8 +8,7 @@ export type Interval = readonly [low: number, high: number];
  * (a sum of scores in [0, 1]): their variance is at most p(1−p), so the interval is then wider than needed. Null for n = 0.
  */
 export function wilson(passed: number, n: number, confidence = 0.95): Interval | null {
-  if (!(Number.isInteger(n) && n >= 0 && passed >= 0 && passed <= n))
-    throw new RangeError(`${passed} of ${n} is no proportion`);
+  if (!(Number.isInteger(n) && passed >= 0 && passed <= n)) throw new RangeError(`${passed} of ${n} is no proportion`);
   const z = twoSidedQuantile(confidence);
   if (n === 0) return null;
   const share = passed / n;
