@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CaseSummary } from '../../src/core/case-summary.ts';
+import { SEQUENTIAL_METRICS } from '../../src/core/early-stop.ts';
 import { methodOf } from '../../src/core/method.ts';
 import { MixtureSequence } from '../../src/core/statistics/index.ts';
 import { summaryOf } from '../support/comparisons.ts';
-import { profileOf } from '../support/profile.ts';
+import { groupOf, profileOf } from '../support/profile.ts';
 
 const sequence = (confidence: number, values: readonly number[]) => {
   const of = new MixtureSequence(confidence);
@@ -91,6 +92,13 @@ describe.each([1, 2] as const)('early stop by method %i', (method) => {
     expect(stopped({ all: [{ metric: 'pass_rate', min: 0.7, max: 0.9 }] }, () => failure)?.outcome).toBe('fail');
   });
 
+  test('a limit from above alone is kept by an agent that never comes near it', () => {
+    const all = [{ metric: 'dimension.tone', max: 0.3 }];
+    // (1/(n + 1))/0.7ⁿ = 20 after 17 failures.
+    expect(stopped({ all }, () => failure)).toMatchObject({ outcome: 'pass', conditions: [{ holds: true }] });
+    expect(stopped({ all: [{ ...all[0], min: 0 }] }, () => failure)).toBeNull();
+  });
+
   test('the pass rate of a case is the share of its tries; its score and dimensions stand in the summary', () => {
     const of = summaryOf('a', 1, { graded: 4, score: 0.75, dimensions: { tone: 0.5 } });
     const all = ['pass_rate', 'mean_score', 'dimension.tone'].map((metric) => ({ metric, min: 0.1 }));
@@ -138,7 +146,49 @@ describe.each([1, 2] as const)('early stop by method %i', (method) => {
     expect(stop.decision).toBeNull();
     while (stop.add(pass) === null);
     const found = stop.decision;
-    for (let at = 0; at < 50; at += 1) expect(stop.add(failure)).toBeNull();
+    for (let at = 0; at < 50; at += 1) expect([stop.add(pass), stop.add(failure)]).toEqual([null, null]);
     expect(stop.decision).toBe(found);
+  });
+});
+
+test('only means over cases have an always-valid interval', () => {
+  const names = ['pass_rate', 'mean_score', 'dimension.tone', 'pass_rate_strict', 'tag.pass_rate', 'pass_at_k'];
+  expect(names.filter((name) => SEQUENTIAL_METRICS.test(name))).toEqual(names.slice(0, 3));
+});
+
+describe('a condition that only some groups have', () => {
+  const groups = [
+    groupOf('a', { evaluators: [{ ref: 'exact_match@1', dimension: 'tone' }] }),
+    groupOf('b', { evaluators: [{ ref: 'exact_match@1' }] }),
+  ];
+  const gate = { max_infra_rate: 0, all: [{ metric: 'dimension.tone', min: 0.1 }] };
+  const stopOf = (group_cases: number[] | undefined) =>
+    methodOf({ method: 2 }).earlyStop({
+      profile: profileOf({ case_groups: groups, gate }),
+      ...(group_cases && { group_cases }),
+    });
+  /** After how many cases it stopped, when so many come first that lack the metric. */
+  const stopsAt = (without: number, group_cases?: number[]) => {
+    const stop = stopOf(group_cases);
+    for (let at = 0; at < 100; at += 1) {
+      const found = stop.add(at < without ? summaryOf('b', 1) : pass);
+      if (found !== null) return found.after_cases;
+    }
+    return null;
+  };
+
+  // The first n of n values with n ≥ ⌊c·share − 3·√(c·share·(1 − share))⌋ at c cases, worked out apart.
+  test.each([
+    [20, 60, 62, 68],
+    [25, 75, 85, 96],
+    [30, 60, 73, 89],
+    [40, 60, 74, 98],
+    [50, 50, 65, 99],
+  ])('of %i and %i cases waits for its share of the prefix, less three standard errors', (a, b, without, expected) => {
+    expect(stopsAt(without, [a, b])).toBe(expected);
+  });
+
+  test('waits for every case where nobody counted the groups', () => {
+    expect([stopsAt(0), stopsAt(1)]).toEqual([2, null]);
   });
 });

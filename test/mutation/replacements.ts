@@ -180,7 +180,8 @@ function isText(node: Node): boolean {
 function literals(node: Node, text: string): Replacement[] {
   const { value } = node;
   if (typeof value === 'boolean') return [whole(node, 'boolean', String(!value))];
-  if (typeof value === 'number') return [whole(node, 'number', String(value + 1))];
+  // A number too large to have a next one stays as it is.
+  if (typeof value === 'number') return value + 1 === value ? [] : [whole(node, 'number', String(value + 1))];
   if (typeof value === 'bigint') return [whole(node, 'number', `${value + 1n}n`)];
   if (typeof value === 'string') return [whole(node, 'string', value === '' ? '"mutated"' : '""')];
   const regex = node['regex'] as { pattern: string; flags: string } | undefined;

@@ -18,6 +18,7 @@ describe('pass@k and pass^k', () => {
   test('are unknown with fewer tries than k, and exactly 0 with fewer passes', () => {
     expect([passAtK(2, 2, 3), passHatK(2, 2, 3)]).toEqual([null, null]);
     expect([passHatK(3, 1, 2), passAtK(3, 2, 2)]).toEqual([0, 1]);
+    expect(passHatK(3, 1, 3)).toBe(0);
   });
 
   test.each([

@@ -28,6 +28,33 @@ describe('the interval of a mean', () => {
     expect(upper).toBeCloseTo(high, 8);
   });
 
+  // The quantile of x·ΣE/(ΣE + E₀), a beta variable with the parameters n and 1, in closed form.
+  it.each([1, 2, 3, 8, 16, 33, 64])('of %i equal values x is x·error^(1/n), and mirrors', (n) => {
+    for (const confidence of [0.5, 0.8, 0.95, 0.999])
+      for (const mean of [1, 0.5, 0.125]) {
+        const [low, high] = meanInterval(units(Array<number>(n).fill(mean), 1), confidence) ?? [0, 1];
+        const share = ((1 - confidence) / 2) ** (1 / n);
+        expect(low).toBeCloseTo(mean * share, 8);
+        expect(high).toBeCloseTo(1 - (1 - mean) * share, 8);
+      }
+  });
+
+  it('goes by how counts stand to each other, not by how large they are', () => {
+    const [sums, counts] = [
+      [1, 0.5, 3, 0, 1.75],
+      [2, 1, 3, 1, 4],
+    ];
+    const eighths = (list: number[]) => list.map((value) => value / 8);
+    expect(meanInterval({ sums: eighths(sums), counts: eighths(counts) }, 0.9)).toEqual(
+      meanInterval({ sums, counts }, 0.9),
+    );
+  });
+
+  it('takes a sum that rounding put above its count', () => {
+    expect(meanInterval({ sums: [1 * (1 + 1e-12)], counts: [1] }, 0.95)).toEqual([0.025, 1]);
+    expect(() => meanInterval({ sums: [1 + 2e-12], counts: [1] }, 0.95)).toThrow('cannot add up');
+  });
+
   it('puts the pairs of runs in the right order: one failure more never raises the lower bound', () => {
     const low = (sums: number[], count: number) => meanInterval(units(sums, count), 0.95)?.[0] ?? Number.NaN;
     const all = (n: number, value: number) => Array<number>(n).fill(value);

@@ -119,6 +119,7 @@ describe("Wilson's interval", () => {
     expect(wilson(0, 10)).toEqual([0, expect.closeTo(square / (10 + square), 14)]);
     expect(wilson(10, 10)).toEqual([expect.closeTo(10 / (10 + square), 14), 1]);
     expect(wilson(0, 0)).toBeNull();
+    for (let n = 1; n <= 60; n += 1) expect([wilson(0, n)?.[0], wilson(n, n)?.[1]]).toEqual([0, 1]);
   });
 
   test.each([

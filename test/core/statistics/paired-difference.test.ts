@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exactMcNemar, naturalExp, pairedDifference, seedOf } from '../../../src/core/statistics/index.ts';
+import { percentiles, resampledMeans } from '../../../src/core/statistics/resample.ts';
 
 const options = { seed: seedOf('0123456789abcdef', 'compare/pass_rate'), confidence: 0.95 };
 
@@ -25,6 +26,52 @@ describe('a paired difference', () => {
     expect(normal?.interval[0]).toBeCloseTo(resampled?.interval[0] ?? 9, 3);
     expect(normal?.interval[1]).toBeCloseTo(resampled?.interval[1] ?? 9, 3);
     expect(normal?.p_value).toBeLessThan(1e-6);
+  });
+
+  test('of clusters has the error of clusters', () => {
+    // Deviations of the clusters from the mean 0.25: 1, 0.5, −0.5, −1; √(4/3·2.5)/8, as CR1 has it.
+    const values = [0.75, 0.75, 0.75, 0.25, 0, 0, -0.25, -0.25];
+    const found = pairedDifference(values, ['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'], options);
+    expect(found).toMatchObject({ units: 4, mean: 0.25 });
+    const z = 1.959963984540054 + 0.8416212335729143;
+    expect(found?.minimal_detectable_effect).toBeCloseTo((z * Math.sqrt((4 / 3) * 2.5)) / 8, 12);
+  });
+
+  test('flips every unit, the first too', () => {
+    // ±1 ±1 ±1 ±½ ±¼ reach the 2¼ that was found where the first three have one sign: 8 patterns of 32.
+    const clusters = ['a', 'a', 'b', 'b', 'c', 'c', 'd', 'e'];
+    const found = pairedDifference([0.5, 0.5, 0.75, 0.25, 0.25, 0.75, -0.5, -0.25], clusters, options);
+    expect(found?.p_value).toBe(0.25);
+  });
+
+  const few = { ...options, resamples: 50 };
+  const row = (n: number, ...counts: readonly (readonly [count: number, value: number])[]) => {
+    const values = counts.flatMap(([count, value]) => Array<number>(count).fill(value));
+    return [...values, ...Array<number>(n - values.length).fill(0)];
+  };
+
+  test('of up to 20,000 cases is resampled', () => {
+    const values = row(20_000, [300, 1]);
+    expect(pairedDifference(values, null, few)?.interval).toEqual(percentiles(resampledMeans(values, null, few), 0.95));
+  });
+
+  test('of up to 1,000 cases is flipped: six that differ one way have 2·2⁻⁶', () => {
+    const p = (n: number) => pairedDifference(row(n, [6, 1]), null, { ...options, resamples: 300 })?.p_value;
+    expect(Math.abs((p(1_000) ?? 1) - 2 ** -5)).toBeLessThan(0.006);
+    expect(p(1_001)).toBeLessThan(0.02);
+  });
+
+  // More than 1,000 cases, so that nothing but the bootstrap counts; a mean of 0 counts the resamples from 0 down.
+  test.each([
+    ['better', row(1_001, [3, 1], [1, -1])],
+    ['worse', row(1_001, [1, 1], [3, -1])],
+    ['the same', row(1_002, [334, -1], [668, 0.5])],
+  ])('counts resamples at 0 too: %s', (what, values) => {
+    const means = resampledMeans(values, null, few);
+    const beyond = means.filter((value) => (what === 'worse' ? value >= 0 : value <= 0));
+    const expected = (2 * (1 + beyond.length)) / 51;
+    expect(expected).toBeLessThan(1);
+    expect(pairedDifference(values, null, few)?.p_value).toBe(expected);
   });
 
   test('refuses what is no difference of values in [0, 1], and is null of nothing', () => {

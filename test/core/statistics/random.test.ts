@@ -64,6 +64,7 @@ describe('the sign-flip test', () => {
     expect(signFlipP(new Array(16).fill(1), seed)).toBeLessThan(5 / 10_001);
     expect(signFlipP(new Array(40).fill(1), seed)).toBe(1 / 10_001);
     expect(signFlipP(new Array(16).fill(0), seed)).toBe(1);
+    expect(signFlipP(new Array(16).fill(1), seed)).toBe(drawn(new Array(16).fill(1), seed));
     const sums = Array.from({ length: 40 }, (_, unit) => (unit % 3 === 0 ? -1 : 0.75));
     expect(signFlipP(sums, seed)).toBe(drawn(sums, seed));
     expect(signFlipP(sums.slice(0, 33), seed)).toBe(drawn(sums.slice(0, 33), seed));
@@ -96,6 +97,18 @@ describe('the logarithm of the gamma function', () => {
     expect(Math.abs(logGamma(0.5) - Math.log(Math.PI) / 2)).toBeLessThan(1e-12);
     expect(Math.abs(logGamma(1.5) - Math.log(Math.sqrt(Math.PI) / 2))).toBeLessThan(1e-12);
     expect(Math.abs(logGamma(0.001) - 6.907178885383853)).toBeLessThan(1e-11);
+  });
+
+  // mpmath 1.3.
+  test.each([
+    [11, 15.104412573075516],
+    [12, 17.502307845873887],
+    [12.5, 18.734347511936445],
+    [12.75, 19.35823122022436],
+    [20, 39.339884187199495],
+    [100, 359.1342053695754],
+  ])('of %d is right to the last bits, where the series is shortest', (x, expected) => {
+    expect(Math.abs(logGamma(x) / expected - 1)).toBeLessThan(5e-16);
   });
 
   test.each([0, -1, 1e300, Number.NaN])('is not defined of %d', (x) => {
@@ -156,6 +169,18 @@ describe('the always-valid interval', () => {
     expect([all.beyond(0), none.beyond(1), all.beyond(1), none.beyond(0)]).toEqual(['above', 'below', null, null]);
     const mixed = of(0.95, 1, 0);
     expect([mixed.beyond(0), mixed.beyond(1)]).toEqual(['above', 'below']);
+  });
+
+  test('one value decides against what is unlikely enough', () => {
+    // (1/2)/p = 20 at p = 0.025.
+    expect([of(0.95, 1).beyond(0.0249), of(0.95, 1).beyond(0.0251)]).toEqual(['above', null]);
+    expect([of(0.95, 0).beyond(0.9751), of(0.95, 0).beyond(0.9749)]).toEqual(['below', null]);
+  });
+
+  test('halves eighty times: an edge below 2^−80 of the mean is 0', () => {
+    // By mpmath 1.3 the evidence against 0.0648·2^−79.518 and against 0.064·2^−80.528 is ln 20.
+    expect(of(0.95, 0.0648).interval()[0]).toBe(0.0648 * 2 ** -80);
+    expect(of(0.95, 0.064).interval()[0]).toBe(0);
   });
 
   test.each([0, 1, Number.NaN])('there is no confidence %d', (confidence) => {
