@@ -120,6 +120,8 @@ describe("Wilson's interval", () => {
     expect(wilson(10, 10)).toEqual([expect.closeTo(10 / (10 + square), 14), 1]);
     expect(wilson(0, 0)).toBeNull();
     for (let n = 1; n <= 60; n += 1) expect([wilson(0, n)?.[0], wilson(n, n)?.[1]]).toEqual([0, 1]);
+    // The closed form would come out at 1 + 2⁻⁵².
+    expect(wilson(6 - 2 ** -50, 6, 0.5)?.[1]).toBe(1);
   });
 
   test.each([
