@@ -52,10 +52,10 @@ export class ComparisonBuilder {
     const pairing = this.#pairing;
     if (baseline !== null) pairing.baseline_cases += 1;
     if (candidate !== null) pairing.candidate_cases += 1;
-    const lone = baseline === null ? 'only_candidate' : candidate === null ? 'only_baseline' : null;
     if (baseline === null || candidate === null) {
-      pairing[lone ?? 'only_baseline'] += 1;
-      return lone ?? 'only_baseline';
+      const lone = baseline === null ? 'only_candidate' : 'only_baseline';
+      pairing[lone] += 1;
+      return lone;
     }
     if (baseline.case_content !== candidate.case_content) {
       pairing.changed += 1;

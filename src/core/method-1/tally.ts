@@ -56,7 +56,7 @@ export class Tally {
   }
 
   /** Closes the last case; call once, after the last outcome. `leftOut`: executions that were never made, as good as cancelled. */
-  end(leftOut = 0): void {
+  end(leftOut: number): void {
     this.counts.total += leftOut;
     this.counts.cancelled += leftOut;
     this.faults.cancelled += leftOut;
