@@ -19,7 +19,7 @@ export function afterDenials(failure: AgentFailure, denied: readonly string[]): 
   const { fault, code, message, evidence } = failure;
   const [tool] = denied;
   if (fault !== 'agent' || tool === undefined || code.startsWith('limit_')) return failure;
-  const kept = typeof evidence === 'object' && evidence !== null ? evidence : {};
+  const kept = typeof evidence === 'object' ? evidence : {};
   return {
     ...failure,
     fault: 'policy',

@@ -37,7 +37,7 @@ describe('a breaker', () => {
     expect([1, 3].map((rounds) => holdsBack(true, rounds))).toEqual([true, true]);
   });
 
-  test.each([
+  test.each<[string | null, RegExp]>([
     ['http_401', /secret or token/],
     ['http_402', /may spend/],
     ['http_403', /token .* may do/],
@@ -53,6 +53,13 @@ describe('a breaker', () => {
     ['spawn_failed', /cwd/],
     ['exit_126', /executed/],
     ['exit_127', /installed/],
+    ['api_key_invalid', /check the key/],
+    ['authentication_error', /check the key/],
+    ['invalid_api_key', /check the key/],
+    ['account_deactivated', /key .* may do/],
+    ['permission_error', /key .* may do/],
+    ['billing_hard_limit_reached', /account may spend/],
+    ['insufficient_quota', /account may spend/],
     ['something else', /is there and takes calls/],
     [null, /is there and takes calls/],
   ])('names the cure of %s', (reason, cure) => {

@@ -50,4 +50,9 @@ describe('how a run was graded', () => {
   ])('does not change with %s', (_, members, code) => {
     expect(of(members, code)).toBe(of());
   });
+
+  test('the address of an evaluator in the web is no file, whatever it ends with', () => {
+    const web = group({ evaluators: [{ ref: 'https://grader.example/module:agent.ts' }] });
+    expect(of(web)).toBe(of(web, CODE.slice(0, 1)));
+  });
 });
