@@ -130,6 +130,27 @@ describe('a limit of regressions', () => {
   });
 });
 
+describe('passes that are not shown, without a limit of regressions', () => {
+  const hidden = (lost: number, regressed: number, more: Given = {}) =>
+    told({ ...more, regressed, pairing: { passes_not_shown: { lost, changed: 0, ungraded: 0 } } });
+
+  test('are no comparison where they could make a regression', () => {
+    expect(hidden(1, 5)).toBe(
+      'not_comparable: 5 of 100 cases regressed, 0 improved; 100 of 100 baseline cases are paired; 1 baseline pass is not shown, enough to hide a regression',
+    );
+    expect(hidden(2, 4)).toContain('2 baseline passes are not shown, enough to hide a regression');
+    expect(hidden(1, 4)).toContain('no_regression');
+    // 2 · 2^−5 is alpha, and not below it.
+    expect(hidden(1, 4, { policy: { alpha: 0.0625 } })).toContain('no_regression');
+    expect(hidden(1, 4, { policy: { alpha: 0.0626 } })).toContain('not_comparable');
+  });
+
+  test('and where there are none the declared test decides alone', () => {
+    // Cases that fell in one cluster: single results would be enough for a regression, the cluster is not.
+    expect(hidden(0, 9, { rate: { test: 'paired_bootstrap' } })).toContain('no_regression');
+  });
+});
+
 describe('the test', () => {
   test('finds a fall below alpha', () => {
     expect(told({ rate: { p_value: 0.0499 } })).toBe(

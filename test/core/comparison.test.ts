@@ -101,6 +101,8 @@ describe.each(BOTH)('method %i', (method) => {
     expect(
       tests([...SINGLE.slice(0, 1), [summaryOf('z', 1, { cluster: 'x' }), summaryOf('z', 1, { cluster: 'x' })]])[0],
     ).toBe(false);
+    const nine = sixteen((at) => (at === 0 ? [0, 1] : [1, 0])).slice(0, 9);
+    expect(compared(method, nine).metrics[0]?.p_value).toBe((2 * (1 + 9)) / 2 ** 9);
   });
 });
 

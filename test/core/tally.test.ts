@@ -65,6 +65,7 @@ describe('counts', () => {
       0,
       {},
     ]);
+    expect(tally.executionsOf('pass_rate')).toBe(0);
     expect(tally.units('pass_rate')).toEqual({ sums: [], counts: [] });
     expect(tally.passK('pass_at_k', 1)).toEqual({ value: null, cases: 0 });
   });

@@ -199,6 +199,9 @@ describe('the interval', () => {
       passRateInterval({ ...base, values: [0.5, 1], clusters: ['a', 'b'] }),
       'cluster_bootstrap',
     ]);
+    // With one repeat it is of executions, also where a case has more of them than the plan.
+    expect(verdict({}, repeated).interval).toEqual(wilson(3, 4));
+    expect(verdict({}, [['a', 1]]).interval).toEqual(wilson(1, 1));
     const nothing = verdict({}, [['a', 'grader']]);
     expect([nothing.interval, nothing.interval_method, nothing.pass_rate]).toEqual([null, null, null]);
   });
