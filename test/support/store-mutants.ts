@@ -284,8 +284,8 @@ export const STORE_MUTANTS: readonly StoreMutant[] = [
   },
   {
     name: 'time goes back',
-    within: 'm.value as last_now',
-    find: 'm.value',
-    replace: '0',
+    within: 'as last_now, s.at',
+    find: 'm.value) as last_now',
+    replace: '0) as last_now',
   },
 ];
