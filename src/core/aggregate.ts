@@ -111,8 +111,10 @@ function executionScore(group: CaseGroup, dimensions: ReadonlyMap<string, Ration
   return weightedMean([...dimensions.values()], weights);
 }
 
-/** Weights that are all zero weigh nothing against each other: the plain mean. */
+/** Weights that are all zero weigh nothing against each other: the plain mean. That of one value is the value. */
 function weightedMean(values: readonly Rational[], weights: readonly number[]): Rational {
+  const [only] = values;
+  if (only !== undefined && values.length === 1) return only;
   const even = weights.every((weight) => weight === 0);
   let total = ZERO;
   let sum = ZERO;

@@ -5,6 +5,14 @@ import { CaseSummaries, type CaseSummary, type ContentOutcome, summarize } from 
 import { allExecutions } from './all-executions.ts';
 import { correctedAggregates, type RunView } from './run-view.ts';
 
+/** The last aggregate that was read: most executions of a run end alike, and what is read is never changed. */
+let last: { readonly text: string; readonly value: Aggregate } | null = null;
+
+function aggregateOf(text: string): Aggregate {
+  if (last?.text !== text) last = { text, value: JSON.parse(text) as Aggregate };
+  return last.value;
+}
+
 /** An ended execution as verdict and comparison see it. */
 export function outcomeOf(row: ExecutionRow): ContentOutcome {
   const { case_id, case_content, repeat, cluster } = row;
@@ -15,7 +23,7 @@ export function outcomeOf(row: ExecutionRow): ContentOutcome {
     cluster,
     status: row.status as TerminalStatus,
     fault: row.fault as Fault | null,
-    aggregate: row.aggregate === null ? null : (JSON.parse(row.aggregate) as Aggregate),
+    aggregate: row.aggregate === null ? null : aggregateOf(row.aggregate),
   };
 }
 

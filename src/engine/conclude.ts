@@ -77,7 +77,8 @@ export async function concludeRun(
         concluder.addBeyond(row);
         continue;
       }
-      const outcome = concluder.add({ ...row, aggregate: corrected.get(row.ordinal) ?? row.aggregate });
+      const aggregate = corrected.get(row.ordinal);
+      const outcome = concluder.add(aggregate === undefined ? row : { ...row, aggregate });
       baseline?.cases.add(outcome);
     }
     await baseline?.pair();

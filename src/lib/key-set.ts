@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
 
+const MOST_TEXTS = 50_000;
+
 /**
- * A set of texts that remembers a number for each, in 20 bytes an entry whatever their length: it keeps 128 bits of their
- * SHA-256, so that a million case ids fit in 40 MB and two different ids are never taken for one.
+ * A set of texts that remembers a number for each. The first are kept as they are; of those beyond, whatever their length, 20
+ * bytes each: 128 bits of their SHA-256, so that a million case ids fit in 40 MB and two different ids are never taken for one.
  */
 export class KeySet {
+  readonly #texts = new Map<string, number>();
   #capacity = 1024;
   #size = 0;
   #keys = new BigUint64Array(this.#capacity * 2);
@@ -12,6 +15,14 @@ export class KeySet {
 
   /** Adds a text; answers the number that an equal text was added with before, or null. */
   add(text: string, number: number): number | null {
+    const before = this.#texts.get(text);
+    if (before !== undefined) return before;
+    if (this.#texts.size >= MOST_TEXTS) return this.#addDigest(text, number);
+    this.#texts.set(text, number);
+    return null;
+  }
+
+  #addDigest(text: string, number: number): number | null {
     if (this.#size * 2 >= this.#capacity) this.#grow();
     const bytes = hash('sha256', text, 'buffer');
     // A zero pair marks an empty place; SHA-256 of nothing we store gives it.

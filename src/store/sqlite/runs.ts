@@ -95,26 +95,25 @@ export function materialize(
     connection.get<{ pass: number | null }>("select min(order_key) as pass from queue where status = 'pending'")
       ?.pass ?? 0;
   let pass = Math.max(run.next_pass, least);
-  let ordinal = from;
-  for (const execution of executions) {
-    connection.run(
-      'insert or fail into execution (run_no, ordinal, case_id, repeat, case_content, cluster) values (?, ?, ?, ?, ?, ?)',
-      runNo,
-      ordinal,
-      execution.case_id,
-      execution.repeat,
-      execution.case_content,
-      execution.cluster,
-    );
-    connection.run(
-      "insert or fail into queue (run_no, ordinal, status, order_key, available_at) values (?, ?, 'pending', ?, 0)",
-      runNo,
-      ordinal,
-      pass,
-    );
-    pass += STRIDE;
-    ordinal += 1;
-  }
+  const rows = JSON.stringify(executions.map((one) => [one.case_id, one.repeat, one.case_content, one.cluster]));
+  connection.run(
+    `insert or fail into execution (run_no, ordinal, case_id, repeat, case_content, cluster)
+select ?1, ?2 + key, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?3)`,
+    runNo,
+    from,
+    rows,
+  );
+  connection.run(
+    `insert or fail into queue (run_no, ordinal, status, order_key, available_at)
+select ?1, ?2 + key, 'pending', ?3 + key * ?4, 0 from json_each(?5)`,
+    runNo,
+    from,
+    pass,
+    STRIDE,
+    rows,
+  );
+  const ordinal = from + executions.length;
+  pass += STRIDE * executions.length;
   connection.run(
     'update run set materialized = ?, next_pass = ? where run_no = ? and materialized = ?',
     ordinal,
