@@ -61,6 +61,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
           base_dir,
           config: reference.config,
           timeout_ms: reference.timeout_ms,
+          grade_by: reference.grade_by ?? 'finding',
           resolve,
           redact,
           concurrency,
@@ -137,10 +138,17 @@ function checkEvaluators(profile: Profile): Diagnostic[] {
       return attempt(`${at}.ref`, () => {
         const custom = customEvaluatorOf(reference.ref);
         const kind: EvaluatorKind | null = custom === null ? evaluatorKindOf(reference.ref) : null;
-        return kind === null ? [] : issues(kind.config, reference.config, `${at}.config`);
+        const told = kind === null ? [] : issues(kind.config, reference.config, `${at}.config`);
+        return [...told, ...misplaced(reference, at)];
       });
     }),
   );
+}
+
+/** Options that evaluators of this kind do not have. */
+function misplaced({ ref, grade_by }: EvaluatorReference, at: string): Diagnostic[] {
+  if (grade_by === undefined || ref.startsWith('command:')) return [];
+  return [diagnostic(`\`${ref}\` has no exit code`, { field: `${at}.grade_by`, hint: 'it is for `command:PATH`' })];
 }
 
 /** Why no answer could be graded by what is expected. Own evaluators cannot say, and a wrong configuration is told by itself. */

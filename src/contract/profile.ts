@@ -168,6 +168,10 @@ export const evaluatorReferenceSchema = z.strictObject({
     .default('each')
     .describe('Of a session: each turn that expects something, the last one, or the session as a whole'),
   timeout_ms: milliseconds.default(60_000),
+  grade_by: z
+    .enum(['finding', 'exit_code'])
+    .optional()
+    .describe('Of a command: the finding that it prints (the default), or its exit code, 0 passed and 1 failed'),
   config: z.record(z.string(), z.json()).default({}),
 });
 export type EvaluatorReference = z.output<typeof evaluatorReferenceSchema>;

@@ -5,9 +5,10 @@ import { type ProcessResult, runProcess } from '../../../lib/process.ts';
 import { openRegular } from '../../../lib/regular-file.ts';
 import { commandEnvironment, findProgram, isExecutable } from '../../transport/command-environment.ts';
 import { ending } from '../../transport/excerpt.ts';
-import { type CustomEvaluator, evaluatorDocument, parseFinding } from './custom-evaluator.ts';
+import { type CustomEvaluator, evaluatorDocument } from './custom-evaluator.ts';
+import { type PrintedFinding, printedFinding } from './printed-finding.ts';
 
-const MAX_FINDING_BYTES = 1024 * 1024;
+const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 /** Who runs a file that is not executable by itself, by its ending. */
 const INTERPRETERS: Readonly<Record<string, string>> = {
@@ -19,14 +20,21 @@ const INTERPRETERS: Readonly<Record<string, string>> = {
   '.ts': process.execPath,
 };
 
-/** The evaluator `command:PATH`: a program that gets the document on stdin and prints a finding, or tells by its exit code (0 passed, 1 failed). */
+/** How the outcome of a program is read. */
+interface Graded {
+  readonly ref: string;
+  readonly by: 'finding' | 'exit_code';
+  redact(text: string): string;
+}
+
+/** The evaluator `command:PATH`: a program that gets the document on stdin and prints a finding; its exit code is the grade only where the profile says so. */
 export function commandEvaluator(ref: string): CustomEvaluator {
   const path = ref.slice('command:'.length);
   if (path === '')
     throw new ProctorError('invalid_profile', `the evaluator \`${ref}\` names no program; write \`command:PATH\``);
   return {
     code: [path],
-    async open({ base_dir, config, timeout_ms, redact, environment }) {
+    async open({ base_dir, config, timeout_ms, grade_by, redact, environment }) {
       const env = commandEnvironment(environment);
       const argv = await commandLine(path, base_dir, env);
       return {
@@ -38,10 +46,10 @@ export function commandEvaluator(ref: string): CustomEvaluator {
             env: { ...env, ...idVariables(input) },
             stdin: document,
             timeout_ms,
-            max_stdout_bytes: MAX_FINDING_BYTES,
+            max_stdout_bytes: MAX_OUTPUT_BYTES,
             signal,
           };
-          return judged(await runProcess(argv, options), ref, redact);
+          return judged(await runProcess(argv, options), { ref, by: grade_by, redact });
         },
         close: async () => undefined,
       };
@@ -71,30 +79,68 @@ async function commandLine(path: string, folder: string, env: Record<string, str
   return [program, file];
 }
 
-function judged(result: ProcessResult, ref: string, redact: (text: string) => string): Finding {
-  const stderr = redact(result.stderr.trim());
-  if (result.reason !== 'exit' || result.signal !== null)
-    throw new Error(`\`${ref}\` gave no finding: ${result.message}${tailOf(stderr)}`);
-  const stdout = result.stdout.toString('utf8').trim();
-  if (stdout.startsWith('{')) return parseFinding(parsedJson(stdout, ref), ref);
-  if (result.exit_code === 0) return finding('passed', null);
-  const said = ending(stdout === '' ? stderr : redact(stdout), 1_024);
-  if (result.exit_code === 1) return finding('failed', said === '' ? 'exit code 1' : said);
-  throw new Error(`\`${ref}\` exited with code ${result.exit_code}; 0 is passed and 1 is failed${tailOf(stderr)}`);
-}
+/** Codes by which the system says that a program can never be started as it is written. */
+const UNUSABLE: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'ENOEXEC', 'ELOOP']);
 
-function parsedJson(text: string, ref: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`\`${ref}\` printed something that starts like JSON and is not: ${(error as Error).message}`, {
-      cause: error,
-    });
+function judged(result: ProcessResult, graded: Graded): Finding {
+  const unusable = result.reason === 'spawn_failed' && UNUSABLE.has(result.spawn_code ?? '');
+  if (unusable) return finding('error', fault(result, graded, result.message), { fault: 'configuration' });
+  if (result.reason !== 'exit' || result.signal !== null) throw new Error(fault(result, graded, result.message));
+  const code = result.exit_code ?? 0;
+  if (code === 126 || code === 127) {
+    // A shell's way to say that a command may not be executed, or is not there.
+    const why = `it exited with code ${code}, which says that a command of it cannot be run`;
+    return finding('error', fault(result, graded, why), { fault: 'configuration' });
   }
+  const printed = printedFinding(result.stdout.toString('utf8'));
+  return graded.by === 'exit_code'
+    ? byExitCode(result, code, printed, graded)
+    : byFinding(result, code, printed, graded);
 }
 
-function tailOf(text: string): string {
-  return text === '' ? '' : `: ${ending(text, 1_024)}`;
+/** A program that prints `passed` and then fails has not passed; one that exits with a code of its own for a failed grade has failed. */
+function byFinding(result: ProcessResult, code: number, printed: PrintedFinding, graded: Graded): Finding {
+  if (printed.type !== 'finding') {
+    const how = code === 0 ? '' : `exited with code ${code} and `;
+    throw new Error(`${fault(result, graded, `it ${how}${printed.problem}`)}; ${CURE}`);
+  }
+  const { status } = printed.finding;
+  if (code === 0 || status === 'failed' || status === 'error') return printed.finding;
+  throw new Error(fault(result, graded, `it printed \`${status}\` and then exited with code ${code}`));
+}
+
+const CURE =
+  'print {"status": "passed" | "failed", "score": 0…1, "reason": "…"} last, or set `grade_by: exit_code` where 0 is passed and 1 is failed';
+
+function byExitCode(result: ProcessResult, code: number, printed: PrintedFinding, graded: Graded): Finding {
+  if (code > 1) throw new Error(fault(result, graded, `it exited with code ${code}; 0 is passed and 1 is failed`));
+  const status = code === 0 ? 'passed' : 'failed';
+  if (printed.type === 'finding' && printed.finding.status !== status)
+    throw new Error(
+      fault(
+        result,
+        graded,
+        `it exited with code ${code} and printed \`${printed.finding.status}\`; leave \`grade_by\` out`,
+      ),
+    );
+  if (code === 0) return finding('passed', null);
+  const { stdout, stderr } = said(result, graded);
+  return finding('failed', stdout || stderr || 'exit code 1');
+}
+
+/** Why there is no grade, with the end of what the program said. */
+function fault(result: ProcessResult, graded: Graded, why: string): string {
+  const { stdout, stderr } = said(result, graded);
+  const quoted = [stdout && `; stdout ends with: ${stdout}`, stderr && `; stderr ends with: ${stderr}`];
+  return `\`${graded.ref}\` gave no finding: ${why}${quoted.join('')}`;
+}
+
+const SAID_CHARACTERS = 1_024;
+
+/** The ends of both outputs, redacted before they are cut: a secret that the cut went through would be no secret that is known. */
+function said(result: ProcessResult, { redact }: Graded): { stdout: string; stderr: string } {
+  const end = (text: string) => ending(redact(text.trim().slice(-64 * SAID_CHARACTERS)), SAID_CHARACTERS);
+  return { stdout: end(result.stdout.toString('utf8')), stderr: end(result.stderr) };
 }
 
 function idVariables(input: EvaluatorInput): Record<string, string> {

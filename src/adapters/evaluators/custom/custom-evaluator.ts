@@ -7,6 +7,8 @@ export interface CustomEvaluatorContext {
   readonly base_dir: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly timeout_ms: number;
+  /** Whether the exit code of a command is the grade; else its finding is. */
+  readonly grade_by: 'finding' | 'exit_code';
   resolve(text: string): string;
   /** The text without the secrets that this process knows, for what is cut before it is recorded. */
   redact(text: string): string;
@@ -26,13 +28,20 @@ export function evaluatorDocument(input: EvaluatorInput, config: unknown): Recor
   return { case: input.case, envelope, latency_ms, run_id, execution_id, attempt_id, repeat, config };
 }
 
-/** Reads a finding; throws an Error that says what is wrong with it (the engine records it as the evaluator's error). */
-export function parseFinding(answer: unknown, who: string): Finding {
+/** Reads a finding, or says what is wrong with it. */
+export function readFinding(answer: unknown): Finding | string {
   const parsed = findingSchema.safeParse(answer);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the answer' : `\`${issue.path.join('.')}\``;
+  return `${place}: ${issue?.message ?? 'invalid'}`;
+}
+
+/** Reads a finding; throws an Error that says what is wrong with it (the engine records it as the evaluator's error). */
+export function parseFinding(answer: unknown, who: string): Finding {
+  const read = readFinding(answer);
+  if (typeof read !== 'string') return read;
   throw new Error(
-    `\`${who}\` gave no finding: ${place}: ${issue?.message ?? 'invalid'}; answer {"status": "passed" | "failed", "score": 0…1, "reason": "…"}`,
+    `\`${who}\` gave no finding: ${read}; answer {"status": "passed" | "failed", "score": 0…1, "reason": "…"}`,
   );
 }

@@ -25,6 +25,7 @@ async function open(ref: string, context: Partial<CustomEvaluatorContext> = {}):
     base_dir: fixtures,
     config: {},
     timeout_ms: 5_000,
+    grade_by: 'finding',
     resolve,
     redact: (text) => text.replaceAll(KEY, '[secret KEY]'),
     concurrency: 2,
@@ -151,16 +152,56 @@ describe('a module evaluator', () => {
   });
 });
 
+const fault = (text: string) => expect.stringContaining(text);
+
 describe('a command evaluator', () => {
+  it.each([
+    ['json', finding('failed', 'half', { score: 0.5 })],
+    [
+      'right',
+      fault(
+        '`command:grade.sh` gave no finding: it printed no JSON object with a `status`; stdout ends with: fine; print {',
+      ),
+    ],
+    [
+      'wrong',
+      fault(
+        'it exited with code 1 and printed no JSON object with a `status`; stdout ends with: expected something else',
+      ),
+    ],
+    ['silent', fault('it exited with code 1 and printed no JSON object with a `status`; print {')],
+    ['both', finding('failed', null)],
+    ['proud', fault('it printed `passed` and then exited with code 1; stdout ends with: {"status": "passed"}')],
+    ['torn', fault('it ended its output in the middle of a JSON value; stdout ends with: {"status":')],
+    ['killed', fault('was ended by SIGKILL')],
+    [
+      'other',
+      fault(
+        'it exited with code 2 and printed no JSON object with a `status`; stderr ends with: cannot grade att_1  [secret KEY]',
+      ),
+    ],
+  ])('tells by the finding that it prints, and shows what it said where there is none: %s', async (text, expected) => {
+    expect(await grade('command:grade.sh', input(text, null))).toEqual(expected);
+  });
+
   it.each([
     ['right', finding('passed', null)],
     ['wrong', finding('failed', 'expected something else')],
     ['silent', finding('failed', 'exit code 1')],
-    ['json', finding('failed', 'half', { score: 0.5 })],
-    ['torn', expect.stringContaining('printed something that starts like JSON and is not')],
-    ['other', '`command:grade.sh` exited with code 2; 0 is passed and 1 is failed: cannot grade att_1'],
-  ])('tells by its finding or else its exit code: %s', async (text, expected) => {
-    expect(await grade('command:grade.sh', input(text, null))).toEqual(expected);
+    ['json', finding('failed', expect.stringContaining('half'))],
+    ['both', fault('it exited with code 0 and printed `failed`; leave `grade_by` out')],
+    ['proud', fault('it exited with code 1 and printed `passed`; leave `grade_by` out')],
+    ['other', fault('it exited with code 2; 0 is passed and 1 is failed; stderr ends with: cannot grade att_1')],
+  ])('tells by its exit code where the profile says so: %s', async (text, expected) => {
+    expect(await grade('command:grade.sh', input(text, null), { grade_by: 'exit_code' })).toEqual(expected);
+  });
+
+  it.each(['finding', 'exit_code'] as const)('that can never run is set up wrongly, by %s', async (grade_by) => {
+    const graded = ['absent', 'unusable'].map((text) => grade('command:grade.sh', input(text, null), { grade_by }));
+    expect(await Promise.all(graded)).toEqual([
+      expect.objectContaining({ status: 'error', fault: 'configuration', reason: fault('proctor-no-such-command') }),
+      expect.objectContaining({ status: 'error', fault: 'configuration', reason: fault('exited with code 126') }),
+    ]);
   });
 
   it('is run by its ending', async () => {
@@ -170,13 +211,13 @@ describe('a command evaluator', () => {
     expect(await grade('command:grade.ts', input('a', 'a'))).toEqual(finding('passed', 'repeat 3'));
   });
 
-  it('that does not end is killed', async () => {
+  it('that does not end is killed, whatever it printed', async () => {
     expect(await grade('command:grade.sh', input('hang', null), { timeout_ms: 200 })).toMatch(
       /^`command:grade\.sh` gave no finding: .* did not end within 200 ms/,
     );
   });
 
-  it('that cannot be run is refused when it is opened', async () => {
+  it('that cannot be run is refused when it is opened, and is set up wrongly when it goes away later', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'proctor-evaluator-'));
     await writeFile(join(folder, 'grade'), '#!/bin/sh\n', { mode: 0o644 });
     await expect(open('command:grade', { base_dir: folder })).rejects.toThrow(
@@ -185,7 +226,14 @@ describe('a command evaluator', () => {
     await expect(open('command:absent.sh', { base_dir: folder })).rejects.toThrow(
       'the evaluator `command:absent.sh` does not exist',
     );
+    await writeFile(join(folder, 'gone'), '#!/bin/sh\n', { mode: 0o755 });
+    const gone = await open('command:gone', { base_dir: folder });
     await rm(folder, { recursive: true });
+    expect(await gone.evaluate(input('a', 'a'), { signal })).toMatchObject({
+      status: 'error',
+      fault: 'configuration',
+      reason: fault('could not be started'),
+    });
   });
 });
 
