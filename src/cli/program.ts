@@ -114,7 +114,7 @@ function buildProgram(streams: OutputConfiguration, action: Action): Command {
   on(
     selecting(command('check <profile>', 'validate profile and dataset without running')).option(
       '--probe',
-      'also try the agent on one case, an oracle that must pass and a no-op that must fail',
+      'also try the agent on one case, an oracle that must pass, a no-op that must fail, and wrong answers on every evaluator',
     ),
     async () => (await import('./commands/check.ts')).check,
     ['profile'],

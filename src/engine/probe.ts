@@ -1,4 +1,3 @@
-import { type Envelope, envelope } from '../contract/agent.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import type { Plugins } from '../contract/ports.ts';
 import { ProctorError } from '../contract/problem.ts';
@@ -6,21 +5,27 @@ import type { CaseGroup, Profile } from '../contract/profile.ts';
 import type { PlannedCase } from '../contract/snapshot.ts';
 import type { Claim } from '../contract/store.ts';
 import { aggregate } from '../core/aggregate.ts';
-import { sessionEnvelope, turnsOf } from '../core/session.ts';
+import { turnsOf } from '../core/session.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/id.ts';
 import { agentRequest } from './agent-request.ts';
 import { evaluate } from './evaluate.ts';
+import { emptyAnswer, type MadeAnswer, misshapenAnswer, oracleAnswer, wrongAnswer } from './probe-answers.ts';
 import { haveSession, type Invoke } from './session.ts';
 
 /** What came of one trial of the evaluators or of the agent. */
 export interface ProbeTrial {
-  /** `agent`: one real call; `oracle`: the answer made from `expected`, must pass; `no_op`: an empty answer, must not pass. */
-  readonly trial: 'agent' | 'oracle' | 'no_op';
+  /**
+   * `agent`: one real call; `oracle`: the answer made from `expected`, must pass; `no_op`: an empty answer, must not pass; `wrong`: wrong
+   * answers, of which every evaluator should fail one.
+   */
+  readonly trial: 'agent' | 'oracle' | 'no_op' | 'wrong';
   readonly group: string;
   readonly case_id: string;
   /** Whether the trial came out as it must; an agent's wrong answer is no fault of the profile. */
   readonly ok: boolean;
+  /** True where the profile may be meant so, and somebody should look. */
+  readonly warning: boolean;
   readonly passed: boolean | null;
   readonly score: number | null;
   readonly detail: string;
@@ -33,9 +38,20 @@ export interface ProbeDeps {
   readonly clock: Clock;
 }
 
+interface Graded {
+  readonly passed: boolean;
+  readonly score: number;
+  readonly results: readonly EvaluatorResult[];
+}
+
+type Grade = (answer: MadeAnswer) => Promise<Graded>;
+
+/** What every trial of a case tells. */
+type About = Pick<ProbeTrial, 'group' | 'case_id'>;
+
 /**
  * Tries a profile before it costs anything: for the first case of every group the evaluators must pass an oracle and fail a
- * no-op (a dataset that cannot tell them apart measures nothing), and the agent is called once.
+ * no-op (a dataset that cannot tell them apart measures nothing), each evaluator should fail a wrong answer, and the agent is called once.
  */
 export async function probe(
   deps: ProbeDeps,
@@ -48,56 +64,72 @@ export async function probe(
   for (const [index, group] of profile.case_groups.entries()) {
     const item = cases.find((candidate) => candidate.group === index);
     if (item === undefined) continue;
-    const grade = async (answer: Envelope, latency_ms: number) => {
-      const results = await gradeOnce(deps, profile, baseDir, index, item, answer, latency_ms, signal);
+    const grade: Grade = async (answer) => {
+      const results = await gradeOnce(deps, profile, baseDir, index, item, answer, signal);
       return { ...aggregate(group, profile.defaults, results), results };
     };
-    const oracle = await grade(oracleOf(profile, item), 0);
-    const detail = oracle.passed
-      ? 'the answer made from `expected` passes'
-      : `the answer made from \`expected\` does not pass (${reasonOf(oracle.results)}); mend the evaluators, or give the case its right answer as \`metadata.oracle\``;
-    trials.push({
-      trial: 'oracle',
-      group: group.id,
-      case_id: item.id,
-      ok: oracle.passed,
-      passed: oracle.passed,
-      score: oracle.score,
-      detail,
-      latency_ms: null,
-    });
-    const empty = await grade(
-      answered(profile, item, () => envelope({ text: '' })),
-      0,
-    );
-    const verdict = empty.passed
-      ? 'an empty answer passes: these evaluators cannot tell a working agent from a broken one'
-      : 'an empty answer does not pass';
-    trials.push({
-      trial: 'no_op',
-      group: group.id,
-      case_id: item.id,
-      ok: !empty.passed,
-      passed: empty.passed,
-      score: empty.score,
-      detail: verdict,
-      latency_ms: null,
-    });
-    trials.push(await callAgent(deps, profile, baseDir, group.id, item, grade, signal));
+    const about = { group: group.id, case_id: item.id };
+    const oracle = await grade(oracleAnswer(profile, item));
+    const empty = await grade(emptyAnswer(profile, item));
+    trials.push(oracleTrial(about, oracle), emptyTrial(about, empty));
+    const wrong = await grade(wrongAnswer(profile, item));
+    const misshapen = await grade(misshapenAnswer(profile, item));
+    trials.push(wrongTrial(about, oracle, [wrong, misshapen, empty]));
+    trials.push(await callAgent(deps, profile, baseDir, about, item, grade, signal));
   }
   return trials;
 }
 
-type Grade = (
-  answer: Envelope,
-  latency_ms: number,
-) => Promise<{ passed: boolean; score: number; results: readonly EvaluatorResult[] }>;
+function oracleTrial(about: About, { passed, score, results }: Graded): ProbeTrial {
+  const detail = passed
+    ? 'the answer made from `expected` passes'
+    : `the answer made from \`expected\` does not pass (${reasonOf(results)}); mend the evaluators, or give the case its right answer as \`metadata.oracle\``;
+  return { trial: 'oracle', ...about, ok: passed, warning: false, passed, score, detail, latency_ms: null };
+}
+
+function emptyTrial(about: About, { passed, score }: Graded): ProbeTrial {
+  const detail = passed
+    ? 'an empty answer passes: these evaluators cannot tell a working agent from a broken one'
+    : 'an empty answer does not pass';
+  return { trial: 'no_op', ...about, ok: !passed, warning: false, passed, score, detail, latency_ms: null };
+}
+
+/** Every evaluator that grades the case should fail one of the wrong answers, and the first of them should not pass. */
+function wrongTrial(about: About, oracle: Graded, tried: readonly [Graded, ...Graded[]]): ProbeTrial {
+  const { passed, score } = tried[0];
+  const results = tried.flatMap((graded) => graded.results);
+  const erred = results.some(({ status }) => status === 'error');
+  const lenient = oracle.results.filter(
+    ({ index, status }) =>
+      status !== 'skipped' && !results.some((result) => result.index === index && result.status === 'failed'),
+  );
+  const refs = lenient.map(({ ref }) => `\`${ref}\``).join(', ');
+  const cure =
+    'if wrong answers can be told at all here, mend the evaluators, or give the case one as `metadata.wrong`';
+  const detail = erred
+    ? `a wrong answer cannot be graded (${reasonOf(results)})`
+    : refs !== ''
+      ? `${refs} fail${lenient.length === 1 ? 's' : ''} no wrong answer; ${cure}`
+      : passed
+        ? `a wrong answer of the right shape passes; ${cure}`
+        : 'a wrong answer does not pass, and every evaluator fails one';
+  return {
+    trial: 'wrong',
+    ...about,
+    ok: !erred,
+    warning: refs !== '' || passed,
+    passed,
+    score,
+    detail,
+    latency_ms: null,
+  };
+}
 
 async function callAgent(
   deps: ProbeDeps,
   profile: Profile,
   baseDir: string,
-  group: string,
+  about: About,
   item: PlannedCase,
   grade: Grade,
   signal: AbortSignal,
@@ -115,7 +147,7 @@ async function callAgent(
         ? await call(request)
         : await haveSession(request, turns, deps.clock, call);
     const latency_ms = Math.round(deps.clock.monotonic() - started);
-    const common = { trial: 'agent', group, case_id: item.id, latency_ms } as const;
+    const common = { trial: 'agent', ...about, warning: false, latency_ms } as const;
     if (answer.type === 'failure')
       return {
         ...common,
@@ -124,7 +156,7 @@ async function callAgent(
         score: null,
         detail: deps.plugins.redaction.text(`${answer.code} (fault ${answer.fault}): ${answer.message}`),
       };
-    const graded = await grade(answer.envelope, latency_ms);
+    const graded = await grade({ envelope: answer.envelope, latency_ms });
     const detail = graded.passed
       ? 'the agent answers and passes'
       : `the agent answers but does not pass: ${reasonOf(graded.results)}`;
@@ -146,8 +178,7 @@ async function gradeOnce(
   baseDir: string,
   group: number,
   item: PlannedCase,
-  answer: Envelope,
-  latency_ms: number,
+  answer: MadeAnswer,
   signal: AbortSignal,
 ): Promise<EvaluatorResult[]> {
   const id = newId('run', deps.clock.now());
@@ -171,7 +202,7 @@ async function gradeOnce(
   return (
     await evaluate(
       { deps, redaction: deps.plugins.redaction, context: { group: groupIn(profile) }, claim, item, signal },
-      { envelope: answer, latency_ms, results: [] },
+      { ...answer, results: [] },
       evaluators,
     )
   ).map((graded) => graded.result);
@@ -184,51 +215,6 @@ function groupIn(profile: Profile): (index: number) => CaseGroup {
     return found;
   };
 }
-
-/** The answer that must pass of a case, each turn by itself where it is a session. */
-function oracleOf(profile: Profile, item: PlannedCase): Envelope {
-  return answered(profile, item, (turn) => rightAnswer(turn));
-}
-
-/** An answer to a case made by turns where it is a session. */
-function answered(
-  profile: Profile,
-  item: PlannedCase,
-  make: (asked: Pick<PlannedCase, 'expected' | 'metadata'>) => Envelope,
-): Envelope {
-  const turns = profile.case_groups[item.group]?.session ? turnsOf(item.input, item.expected) : null;
-  if (turns === null || typeof turns === 'string') return make(item);
-  return sessionEnvelope(turns.map(({ expected }) => ({ envelope: make({ expected, metadata: {} }), latency_ms: 0 })));
-}
-
-/** The answer that must pass: the case's `metadata.oracle`, else what `expected` says, in every place an evaluator may look. */
-function rightAnswer(item: Pick<PlannedCase, 'expected' | 'metadata'>): Envelope {
-  const right = Object.hasOwn(item.metadata, 'oracle') ? item.metadata['oracle'] : item.expected;
-  if (typeof right === 'string') return envelope({ text: right, usage: NOTHING_USED });
-  if (typeof right !== 'object' || right === null)
-    return envelope({
-      text: right === null ? null : String(right),
-      structured: right as Envelope['structured'],
-      usage: NOTHING_USED,
-    });
-  const { text, tool_calls, structured } = right as { text?: unknown; tool_calls?: unknown; structured?: unknown };
-  return envelope({
-    text: typeof text === 'string' ? text : JSON.stringify(right),
-    structured: (structured ?? right) as Envelope['structured'],
-    tool_calls: Array.isArray(tool_calls)
-      ? tool_calls.map((call: { name: string; arguments?: unknown }) => ({
-          name: call.name,
-          arguments: (call.arguments ?? null) as Envelope['structured'],
-          result: null,
-          source: 'gated' as const,
-        }))
-      : [],
-    usage: NOTHING_USED,
-  });
-}
-
-/** An oracle costs nothing, and says so: an evaluator of usage must be able to pass it. */
-const NOTHING_USED = { input_tokens: 0, output_tokens: 0, total_tokens: 0, cost_micro_usd: 0 };
 
 function reasonOf(results: readonly EvaluatorResult[]): string {
   const failed =

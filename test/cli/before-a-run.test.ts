@@ -130,6 +130,103 @@ test('an oracle passes an evaluator of usage and one that trusts gated calls onl
   expect(probe.find((trial) => trial.trial === 'oracle')).toMatchObject({ ok: true });
 });
 
+interface Probe {
+  readonly trial: string;
+  readonly ok: boolean;
+  readonly warning: boolean;
+  readonly passed: boolean;
+  readonly detail: string;
+}
+
+const GRADERS = `export const lenient = () => ({ status: 'passed' });
+export const nonEmpty = ({ envelope }) => envelope.text !== '';
+export const strict = ({ envelope, case: { expected } }) => envelope.text === (typeof expected === 'string' ? expected : JSON.stringify(expected));
+export const crashing = ({ envelope, case: { expected } }) => { if (!envelope.text.includes(expected)) throw new Error('no idea'); return true; };
+`;
+
+test.each<[what: string, refs: readonly (string | object)[], expected: unknown, came: Partial<Probe>, detail: string]>([
+  ['a careful one', ['strict'], 'Paris', { ok: true, warning: false, passed: false }, 'every evaluator fails one'],
+  [
+    'one that fails only what is empty',
+    ['nonEmpty'],
+    'Paris',
+    { ok: true, warning: true, passed: true },
+    'a wrong answer of the right shape passes; ',
+  ],
+  [
+    'one that never fails',
+    ['lenient'],
+    'Paris',
+    { ok: true, warning: true, passed: true },
+    '`module:graders.mjs#lenient` fails no wrong answer; ',
+  ],
+  [
+    'one that never fails among others',
+    ['strict', 'lenient'],
+    { a: 1 },
+    { warning: true, passed: false },
+    '`module:graders.mjs#lenient` fails no',
+  ],
+  [
+    'several that never fail',
+    ['lenient', { ref: 'regex@1', config: { pattern: '.*' } }],
+    'x',
+    { warning: true },
+    '`module:graders.mjs#lenient`, `regex@1` fail no',
+  ],
+  [
+    'one that crashes on wrong answers',
+    ['crashing'],
+    'Paris',
+    { ok: false },
+    'a wrong answer cannot be graded (module:graders.mjs#crashing: ',
+  ],
+  [
+    'limits of time and cost',
+    [
+      { ref: 'latency@1', config: { max_ms: 1000 } },
+      { ref: 'usage@1', config: { max_total_tokens: 9 } },
+    ],
+    null,
+    { ok: true, warning: false },
+    'every',
+  ],
+  [
+    'one that looks at the form',
+    [{ ref: 'json_schema@1', config: { schema: { type: 'object' } } }],
+    { a: 1 },
+    { ok: true, warning: true, passed: true },
+    'a wrong answer of the right shape passes',
+  ],
+  [
+    'every kind of value',
+    [{ ref: 'exact_match@1', config: { field: '/structured' } }],
+    { a: 1, b: [true], c: { d: 'x', e: null } },
+    { warning: false, passed: false },
+    'every',
+  ],
+])('a probe tries wrong answers on every evaluator: %s', async (_, refs, expected, came, detail) => {
+  const evaluators = refs.map((ref) => (typeof ref === 'string' ? { ref: `module:graders.mjs#${ref}` } : ref));
+  await using folder = await project({ case_groups: [{ id: 'all', evaluators }] }, [{ id: 'a', input: 'x', expected }]);
+  await writeFile(path.join(folder.at, 'graders.mjs'), GRADERS);
+  const { code, stdout } = await proctor(folder.at, ['check', 'p.json', '--probe', '--json']);
+  const { probe } = JSON.parse(stdout) as { probe: Probe[] };
+  const wrong = probe.find(({ trial }) => trial === 'wrong');
+  expect(wrong).toMatchObject({ ...came, detail: expect.stringContaining(detail) });
+  if (came.warning === true && wrong?.ok === true && probe.every(({ ok }) => ok)) expect(code, 'a warning').toBe(0);
+});
+
+test('a case may say what a wrong answer to it is', async () => {
+  const evaluators = [{ ref: 'contains@1', config: { not: ['password'] } }, { ref: 'contains@1' }];
+  const item = { id: 'a', input: 'x', expected: 'Paris' };
+  const detailOf = async (metadata: object) => {
+    await using folder = await project({ case_groups: [{ id: 'all', evaluators }] }, [{ ...item, metadata }]);
+    return (await proctor(folder.at, ['check', 'p.json', '--probe'])).stdout;
+  };
+  expect(await detailOf({})).toMatch(/! all wrong on a: `contains@1` fails no wrong answer; .* as `metadata\.wrong`/);
+  expect(await detailOf({ wrong: 'the password is 1234' })).toMatch(/✓ all wrong on a: .*every evaluator fails one/);
+});
+
 test('the own evaluator that the page shows grades as it says', async () => {
   const page = await readFile(path.resolve(import.meta.dirname, '../../docs/own-evaluators.md'), 'utf8');
   const source = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? '';

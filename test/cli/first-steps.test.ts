@@ -31,6 +31,7 @@ test('init, check --probe, run, show and verify: the road of the README', async 
     probe: [
       { trial: 'oracle', ok: true },
       { trial: 'no_op', ok: true },
+      { trial: 'wrong', ok: true },
       { trial: 'agent', ok: true },
     ],
   });

@@ -29,9 +29,11 @@ export const check: Command<Selecting & { readonly probe?: boolean }> = async (c
     snapshot_digest: plan.snapshot_digest,
     probe: trials,
   };
+  const mark = ({ ok: held, warning }: ProbeTrial) =>
+    held ? output.style(warning ? 'yellow' : 'green', warning ? '!' : '✓') : output.style('red', '✗');
   const lines = trials.map(
     (trial) =>
-      `  ${trial.ok ? output.style('green', '✓') : output.style('red', '✗')} ${trial.group} ${trial.trial.replace('_', '-')} on ${printable(trial.case_id)}: ${printable(trial.detail)}${trial.latency_ms === null ? '' : output.style('dim', ` (${trial.latency_ms} ms)`)}`,
+      `  ${mark(trial)} ${trial.group} ${trial.trial.replace('_', '-')} on ${printable(trial.case_id)}: ${printable(trial.detail)}${trial.latency_ms === null ? '' : output.style('dim', ` (${trial.latency_ms} ms)`)}`,
   );
   const headline = `${output.style('bold', output.style(ok ? 'green' : 'red', ok ? ' OK ' : ' NOT OK '))} ${loaded.file}: ${counted(plan.cases, 'case')} × ${profile.repeats}, ${counted(profile.case_groups.length, 'case group')}, agent ${printable(profile.agent.name)} ${printable(profile.agent.version)}`;
   output.result(document, [headline, ...lines].join('\n'));
