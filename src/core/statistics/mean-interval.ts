@@ -123,18 +123,22 @@ const STEP = 0.08; // of ln u
 const RATIO = 1.0832870676749586; // e^0.08
 const START = 1e-4; // below, Im φ is linear to 1e-12
 const NEGLIGIBLE = 1e26; // |φ|^−2 from which on nothing more comes
+const MOST_TURN = 2.5; // radians from node to node; 2 and 3 give the same nine places
+const TURNS_COUNT = 1e20; // |φ|^−2 up to which they do
 
 /**
  * P(Σ wᵢxᵢEᵢ/(Σ wᵢEᵢ + E₀) ≤ t) = P(Σ λᵢEᵢ ≤ 0) with λᵢ = wᵢ(xᵢ − t) and λ₀ = −t, by inversion of the characteristic function (Gil-Pelaez
  * 1951): ½ − (1/π)∫ Im φ(u)/u du with φ(u) = Π 1/(1 − iλᵢu). In ln u the integrand is analytic and falls off at both ends, so that the
- * trapezoidal rule errs by less than 1e-10. Additions and products only: the same bits on every machine.
+ * trapezoidal rule errs by less than 1e-10 where φ turns little from node to node; with many units, nearly all of them alike, E₀ decides alone
+ * and φ turns often before it is small, so the nodes are set closer. Additions, products and square roots only: the same bits on every machine.
  */
 function shareBelow(terms: Terms, t: number): number {
   const { scales, first, deviation } = scalesAt(terms, t);
   const { times } = terms;
   const start = START / (Math.abs(first) + deviation);
-  let sum = (first * start) / (RATIO - 1); // all nodes below the first
-  for (let u = start; ; u *= RATIO) {
+  const { step, ratio } = nodes(fastestTurn({ scales, times }, t, start));
+  let sum = (first * start) / (ratio - 1); // all nodes below the first
+  for (let u = start; ; u *= ratio) {
     let re = 1;
     let im = -t * u;
     for (let index = 0; index < scales.length; index += 1) {
@@ -152,8 +156,43 @@ function shareBelow(terms: Terms, t: number): number {
         baseIm = 2 * baseRe * baseIm;
         baseRe = square;
       }
-      if (re * re + im * im > NEGLIGIBLE) return 0.5 - (STEP * sum) / Math.PI;
+      if (re * re + im * im > NEGLIGIBLE) return 0.5 - (step * sum) / Math.PI;
     }
     sum += im / (re * re + im * im);
+  }
+}
+
+/** The step in ln u, and the ratio of a node to the one before: halved until φ turns little between them. */
+function nodes(turn: number): { step: number; ratio: number } {
+  let step = STEP;
+  let ratio = RATIO;
+  for (; step * turn > MOST_TURN; step /= 2) ratio = Math.sqrt(ratio);
+  return { step, ratio };
+}
+
+/** The most radians that φ turns by within one e-fold of u, as long as it is not negligible. */
+function fastestTurn(
+  { scales, times }: Pick<Terms, 'times'> & { scales: Float64Array },
+  t: number,
+  start: number,
+): number {
+  let fastest = 0;
+  for (let u = start; ; u *= 2) {
+    let size = 1 + t * t * u * u;
+    let turn = (-t * u) / size;
+    for (let index = 0; index < scales.length; index += 1) {
+      const at = scales[index]! * u;
+      let base = 1 + at * at;
+      turn += (times[index]! * at) / base;
+      for (let left = times[index]!; ; left = Math.floor(left / 2)) {
+        if (left % 2 === 1) {
+          size *= base;
+          if (left === 1) break;
+        }
+        base *= base;
+      }
+    }
+    if (!(size <= TURNS_COUNT)) return fastest;
+    fastest = Math.max(fastest, Math.abs(turn));
   }
 }
