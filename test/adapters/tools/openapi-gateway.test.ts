@@ -170,7 +170,7 @@ test.each([
   [{ document: 'a', server: 'https://x/?a=1' }, 'tools.api.server', /query or a fragment/],
   [{ document: 'https://u:p@x/a' }, 'tools.api.document', /user name/],
   [{ document: 'a', headers: { Host: 'x' } }, 'tools.api.headers.Host', /set by itself/],
-  [{ document: 'a', headers: { 'a b': 'x' } }, 'tools.api.headers.a b', /no name of a header/],
+  [{ document: 'a', headers: { 'a b': 'x' } }, 'tools.api.headers.a b', /not a valid header name/],
   [{ document: 'a', documents: 1 }, 'tools.api.documents', /./],
 ])('the configuration %j is refused at %s', (members, field, why) => {
   const [problem] = sourceProblems(declared(members), false);
