@@ -3,6 +3,17 @@ import path from 'node:path';
 import { rolldown } from 'rolldown';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
+const SQL_PARSER = 'node_modules/@guanmingchiu/sqlparser-ts/wasm';
+const SQL_FILES = ['sqlparser_rs_wasm.js', 'sqlparser_rs_wasm_bg.wasm'];
+
+/** The SQL parser looks for its code in a folder of its package; in ours it stands beside the file that loads it. */
+const besideItself = {
+  name: 'beside-itself',
+  transform(code: string, id: string) {
+    if (!id.includes('/sqlparser-ts/')) return null;
+    return { code: code.replaceAll('"../wasm/', '"./'), map: null };
+  },
+};
 
 /**
  * Builds the package into a folder: every program (the command line, the thread of a user's module, the demo's agent) with the
@@ -23,6 +34,7 @@ export async function buildPackage(folder: string, programs: readonly string[] =
       'src/cli/demo/agent.ts',
       ...programs,
     ],
+    plugins: [besideItself],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`the bundle is not sound: ${log.message}`);
     },
@@ -36,6 +48,7 @@ export async function buildPackage(folder: string, programs: readonly string[] =
     comments: { legal: true, jsdoc: false },
   });
   cpSync(path.join(ROOT, 'src/store/sqlite/migrations'), path.join(folder, 'migrations'), { recursive: true });
+  for (const file of SQL_FILES) cpSync(path.join(ROOT, SQL_PARSER, file), path.join(folder, file));
   const modules = output.flatMap((part) => (part.type === 'chunk' ? Object.keys(part.modules) : []));
   writeFileSync(path.join(folder, 'THIRD-PARTY-LICENSES'), licences(modules));
   writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}\n');
@@ -52,7 +65,9 @@ function licences(modules: readonly string[]): string {
         string,
         string
       >;
-      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      const file = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((entry) =>
+        /^(wasm\/)?licen[cs]e/i.test(entry),
+      );
       const text = file === undefined ? `Licence: ${license}` : readFileSync(path.join(folder, file), 'utf8').trim();
       return `${name} ${version}\n\n${text}\n`;
     })

@@ -1,10 +1,11 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
-import { type LoadedProject, loadPolicy, loadProject } from './adapters/project/load-project.ts';
+import { type LoadedProject, loadPolicy, loadProject, readyPolicy } from './adapters/project/load-project.ts';
+import { openSurroundings } from './adapters/project/surroundings.ts';
 import { declaredSources } from './adapters/tools/index.ts';
 import { openSchemaCheck } from './adapters/tools/schema-check.ts';
 import type { App } from './app.ts';
-import { policySchema } from './contract/policy.ts';
+import { type PolicyDocument, policySchema } from './contract/policy.ts';
 import type { Principal } from './contract/principal.ts';
 import { kindOfPrincipal } from './contract/principal.ts';
 import { ProctorError } from './contract/problem.ts';
@@ -24,6 +25,8 @@ export interface GatewayApp extends AsyncDisposable {
   principal(id: string): Principal;
   /** The policy as it stands now; throws when it cannot be read. */
   policy(): Promise<Policy>;
+  /** A policy of another time, compiled, with what its rules need. */
+  ready(document: PolicyDocument): Promise<Policy>;
   readonly secrets: SecretKeeper;
 }
 
@@ -72,7 +75,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
     secrets,
     policy,
     rolesOf,
-    realPath,
+    surroundings: openSurroundings(base_dir, app.clock),
     session_id,
     opened,
     note,
@@ -91,6 +94,7 @@ export async function openGatewayApp(app: App, options: GatewayAppOptions): Prom
     loaded,
     policy,
     secrets,
+    ready: readyPolicy,
     principal: (id) => ({ id, kind: kindOfPrincipal(id), roles: rolesOf(id) }),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -129,23 +133,5 @@ function stampOf(absolute: string): string {
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch (error) {
     return String((error as NodeJS.ErrnoException).code); // what is wrong is told when it is read
-  }
-}
-
-/** Where a path leads: links are followed as far as the path exists, the rest is taken as written. Null when it cannot be looked at. */
-function realPath(written: string): string | null {
-  let existing = written;
-  const rest: string[] = [];
-  for (;;) {
-    try {
-      return path.join(realpathSync.native(existing), ...rest);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' || existing === '/') return null; // a loop, no right to look: it cannot be told
-      // A link that leads nowhere yet would be followed when it is written to.
-      if (lstatSync(existing, { throwIfNoEntry: false })?.isSymbolicLink()) return null;
-      rest.unshift(path.basename(existing));
-      existing = path.dirname(existing);
-    }
   }
 }

@@ -5,7 +5,7 @@ import type { DoorRequest, GatedCalls, OpenDoor, ToolDoors } from './contract/ga
 import type { ToolRunRow } from './contract/store.ts';
 import type { ToolOutput } from './contract/tool.ts';
 import { deniedByPolicy } from './core/denials.ts';
-import { compilePolicy } from './core/policy/compile.ts';
+import type { Policy } from './core/policy/compile.ts';
 import { simulatedOperator } from './core/simulated-operator.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import type { Caller } from './gateway/ports.ts';
@@ -31,7 +31,7 @@ export function openToolDoors(
   },
 ): ToolDoors & AsyncDisposable {
   let opened: Promise<Opened> | null = null;
-  const policies = new Lru<string, ReturnType<typeof compilePolicy>>(20);
+  const policies = new Lru<string, Promise<Policy>>(20);
   const start = async (): Promise<Opened> => {
     const { openGatewayApp } = await import('./gateway-app.ts');
     const { listen } = await import('./server/listen.ts');
@@ -57,7 +57,8 @@ export function openToolDoors(
     async open(request) {
       opened ??= start();
       const { gateway, tokens, server } = await opened;
-      const policy = policies.get(request.frozen.policy_digest, () => compilePolicy(request.frozen.policy));
+      const { frozen } = request;
+      const policy = await policies.get(frozen.policy_digest, () => gateway.ready(frozen.policy));
       const caller = callerOf(gateway, request, policy);
       const token = `prt_${randomBytes(24).toString('base64url')}`;
       const forget = tokens.add(token, () => caller);
@@ -72,7 +73,7 @@ export function openToolDoors(
   };
 }
 
-function callerOf({ principal }: GatewayApp, request: DoorRequest, policy: ReturnType<typeof compilePolicy>): Caller {
+function callerOf({ principal }: GatewayApp, request: DoorRequest, policy: Policy): Caller {
   const { fence, agent, frozen, tools, operator, seed } = request;
   return {
     principal: principal(`agent:${agent.replaceAll(/[^A-Za-z0-9_.@-]/g, '_').slice(0, 120)}`),

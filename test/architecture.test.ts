@@ -52,6 +52,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     '@ai-sdk/openai-compatible',
     '@ai-sdk/anthropic',
     '@modelcontextprotocol/client',
+    '@guanmingchiu/sqlparser-ts',
   ],
   server: ['zod', 'hono', '@hono/node-server', '@modelcontextprotocol/server'],
   cli: ['commander', '@modelcontextprotocol/server'],

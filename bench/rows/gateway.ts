@@ -188,6 +188,8 @@ function decisionTimes(count: number, document: unknown): number[] {
     tainted: false,
     surface: 'mcp',
     realPath: (file) => file,
+    folder: (name) => ({ path: name, real: name }),
+    sql: () => null,
   };
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {

@@ -24,13 +24,13 @@ export async function policyDiff(
   const { first, second } = options;
   if (first === undefined || second === undefined)
     throw new ProctorError('usage', 'which two? `proctor policy diff OLD NEW`');
-  const [before, after] = [await policyOf(first, cwd, app), await policyOf(second, cwd, app)];
+  const [before, after] = [await policyOf(first, cwd, { app, gateway }), await policyOf(second, cwd, { app, gateway })];
   const since = app.clock.now() - options.days * DAY_MS;
   const flips: { row: ToolRunRow; before: string; after: string; rules: readonly string[] }[] = [];
-  const realPath = (one: string) => gateway.gateway.deps.realPath(one);
+  const { surroundings } = gateway.gateway.deps;
   const decide = async (policy: Policy, row: ToolRunRow) => {
     const tainted = policy.asks_taint && (await app.store.wasTainted(row.tool_run_id, policy.document.taint_ms));
-    return decidePolicy(policy, recordedFacts(row, { tainted, pinned: row.pinned === 1, realPath }));
+    return decidePolicy(policy, recordedFacts(row, { ...surroundings, tainted, pinned: row.pinned === 1 }));
   };
   let calls = 0;
   let after_id: string | null = null;
@@ -81,12 +81,15 @@ export async function policyDiff(
 }
 
 /** A policy by its file, or by the digest that decisions name (12 characters are enough where they are of one). */
-async function policyOf(name: string, cwd: string, app: App): Promise<Policy> {
+async function policyOf(
+  name: string,
+  cwd: string,
+  { app, gateway }: { app: App; gateway: GatewayApp },
+): Promise<Policy> {
   const stored = /^[0-9a-f]{64}$/.test(name) ? await app.store.policy(name) : null;
   if (stored !== null) {
-    const { compilePolicy } = await import('../core/policy/compile.ts');
     const { policySchema } = await import('../contract/policy.ts');
-    return compilePolicy(policySchema.parse(JSON.parse(stored)));
+    return await gateway.ready(policySchema.parse(JSON.parse(stored)));
   }
   const policy = await loadPolicy(name, cwd);
   if (policy === null)

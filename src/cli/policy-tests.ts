@@ -58,7 +58,7 @@ function tried(policy: Policy, app: GatewayApp, risks: ReadonlyMap<string, RiskC
     bound: one.bound,
     tainted: one.tainted,
     surface: one.surface,
-    realPath: (file) => app.gateway.deps.realPath(file),
+    ...app.gateway.deps.surroundings,
   });
   const sameRules = one.rules === undefined || [...one.rules].sort().join() === [...rules].sort().join();
   return { ok: effect === one.expect && sameRules, effect, expect: one.expect, rules };

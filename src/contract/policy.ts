@@ -1,47 +1,9 @@
 import { z } from 'zod';
+import { conditionSchema, globs } from './matcher.ts';
 import { PRINCIPAL_KINDS } from './principal.ts';
 import { RISK_CLASSES } from './tool.ts';
 
-const glob = z.string().min(1).max(200);
-const globs = z.union([glob.transform((one) => [one]), z.array(glob).min(1).max(200)]);
-const literal = z.union([z.string().max(10_000), z.number(), z.boolean(), z.null()]);
 const duration = z.number().int().positive().max(31_536_000_000);
-
-/** One matcher of an argument; several members must all hold. */
-export const matcherSchema = z
-  .strictObject({
-    eq: literal.optional().describe('equal to this value'),
-    in: z.array(literal).min(1).max(1_000).optional().describe('equal to one of these values'),
-    glob: globs.optional().describe('text that one of these globs matches; `*` matches any number of characters'),
-    under: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('an absolute path inside this folder, however it is written and whatever links lead to'),
-    host: globs
-      .optional()
-      .describe('an http or https URL whose host one of these globs matches; no user or password in it'),
-    min: z.number().optional(),
-    max: z.number().optional(),
-    max_bytes: z
-      .number()
-      .int()
-      .nonnegative()
-      .optional()
-      .describe('bytes of a text in UTF-8, or of the canonical JSON of anything else'),
-    has: z.boolean().optional().describe('whether the argument is there at all'),
-  })
-  .refine((matcher) => Object.values(matcher).some((member) => member !== undefined), 'names nothing to match');
-export type Matcher = z.output<typeof matcherSchema>;
-
-/** A condition: a literal value, a list of values, a matcher, or `not` one. */
-const conditionSchema = z.union([
-  literal,
-  z.array(literal).min(1).max(1_000),
-  z.strictObject({ not: z.union([literal, z.array(literal).min(1).max(1_000), matcherSchema]) }),
-  matcherSchema,
-]);
-export type Condition = z.output<typeof conditionSchema>;
 
 /** What a condition may look at besides `args` and `args.PATH`. */
 export const CONDITION_SUBJECTS = [
@@ -109,7 +71,7 @@ export const limitSchema = z
     id: z.string().regex(/^[A-Za-z0-9_.-]{1,80}$/),
     tools: globs.default(['*']),
     per: z
-      .array(z.enum(['gateway', 'principal', 'run', 'execution', 'source', 'tool']))
+      .array(z.enum(['gateway', 'principal', 'session', 'run', 'execution', 'source', 'tool']))
       .min(1)
       .default(['principal']),
     calls: z.number().int().nonnegative().max(1_000_000_000).optional(),

@@ -74,7 +74,12 @@ export async function answerApproval(
     kind: run.principal_kind,
     roles: JSON.parse(run.roles) as string[],
   };
-  const caller: Caller = { principal, surface: run.surface as Caller['surface'], bound: null };
+  const caller: Caller = {
+    principal,
+    surface: run.surface as Caller['surface'],
+    session: run.tool_run_id,
+    bound: null,
+  };
   const { source, name, request_id, trace_id } = run;
   const changed = {
     tool: `${source}.${name}`,

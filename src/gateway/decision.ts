@@ -134,6 +134,7 @@ export function limitCharges(
     readonly tool: string;
     readonly source: string;
     readonly principal: string;
+    readonly session: string;
     readonly run_id: string | null;
     readonly ordinal: number | null;
   },
@@ -144,8 +145,8 @@ export function limitCharges(
       if (what === 'principal') return call.principal;
       if (what === 'source') return call.source;
       if (what === 'tool') return call.tool;
-      // Outside of runs a principal is its own.
-      if (call.run_id === null) return `-${call.principal}`;
+      // Outside of runs a principal is its own; a session is one of its principal, and in a run the execution, however often it connects.
+      if (call.run_id === null) return what === 'session' ? `${call.principal} ${call.session}` : `-${call.principal}`;
       return what === 'run' ? call.run_id : `${call.run_id}/${call.ordinal}`;
     });
     return {

@@ -54,7 +54,7 @@ export class Gateway {
       if (pinned.get(tool) !== digest || off.has('*') || off.has(source.name) || off.has(tool)) return false;
       if (bound !== null && bound.tools !== null && !bound.tools.some((glob) => globMatches(glob, tool))) return false;
       const facts = { principal, agent: bound?.agent ?? null, risk, pinned: true, bound: bound !== null, surface };
-      return mayEverCall(policy, { ...facts, tool, source: source.name, realPath: (path) => this.deps.realPath(path) });
+      return mayEverCall(policy, { ...facts, ...this.deps.surroundings, tool, source: source.name });
     });
   }
 
@@ -96,7 +96,9 @@ export class Gateway {
       kind: kindOfPrincipal(row.principal),
       roles: this.deps.rolesOf(row.principal),
     };
-    return this.#follow({ principal, surface: row.surface as Caller['surface'], bound: null }, row, null);
+    // Whoever asked is gone, and its session with it: the call is one of its own.
+    const surface = row.surface as Caller['surface'];
+    return this.#follow({ principal, surface, session: row.tool_run_id, bound: null }, row, null);
   }
 
   /** After an answer: carries the call out in the background, where policy says so and nobody waits for it. */

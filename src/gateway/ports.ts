@@ -5,6 +5,7 @@ import type { Redaction } from '../contract/redaction.ts';
 import type { Store } from '../contract/store.ts';
 import type { SchemaCheck } from '../contract/tool.ts';
 import type { Policy } from '../core/policy/compile.ts';
+import type { Surroundings } from '../core/policy/facts.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** The secrets that this process knows of: resolves references to them, and takes them out again. */
@@ -24,8 +25,8 @@ export interface GatewayDeps {
   policy(): Promise<Policy>;
   /** The roles that a principal has now. */
   rolesOf(principalId: string): readonly string[];
-  /** Where a path really leads; null when that cannot be told. */
-  realPath(path: string): string | null;
+  /** What policies have looked up: files, folders, statements. */
+  readonly surroundings: Surroundings;
   /** The session that calls are carried out under. */
   readonly session_id: string;
   /** Resolves when the session is open; it is opened with the first call, so that looking around writes nothing. */
@@ -47,6 +48,8 @@ export interface SimulatedOperator {
 export interface Caller {
   readonly principal: Principal;
   readonly surface: 'cli' | 'mcp' | 'api' | 'evaluation';
+  /** What limits of a session are counted by; unsaid: this process is the session. */
+  readonly session?: string;
   /** The attempt that the calls belong to, for evaluations. */
   readonly bound: {
     readonly run_id: string;

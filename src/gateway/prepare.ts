@@ -102,7 +102,7 @@ export async function prepare(
     risk: run.risk,
     bound: bound !== null,
     surface,
-    realPath: (path) => deps.realPath(path),
+    ...deps.surroundings,
   };
   const decidable = {
     policy,
@@ -130,6 +130,7 @@ export async function prepare(
         tool: facts.tool,
         source,
         principal: principal.id,
+        session: caller.session ?? deps.session_id,
         run_id: where.run_id,
         ordinal: where.ordinal,
       }),

@@ -42,9 +42,10 @@ export class LegacySessions {
 
   async #open(request: Request, caller: Caller, authInfo: AuthInfo): Promise<Response> {
     if (this.#sessions.size >= MOST_SESSIONS) return rpcError(503, -32000, 'too many sessions are open');
-    const server = this.#make(caller);
+    const session = randomUUID();
+    const server = this.#make({ ...caller, session });
     const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => randomUUID(),
+      sessionIdGenerator: () => session,
       onsessioninitialized: (sessionId) => {
         this.#sessions.set(sessionId, {
           transport,

@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { allowAll, calls, gatewayProject, RECORDING } from '../support/gateway-project.ts';
 import { threat } from '../support/gateway-threats.ts';
@@ -59,6 +59,51 @@ describe(threat(13, 'a rule about a folder holds for where the path leads'), () 
       expect((await project.call('own.act', { path: `${root}/${name}` })).ended, name).toBe('denied policy');
     expect((await project.call('own.act', { path: `${root}/good/a` })).ended).toBe('ok');
     expect(await calls(project)).toHaveLength(1);
+  });
+
+  test('a file with several names may be another folder’s, until it has one again', async () => {
+    const { project, root } = await workspace();
+    await using _project = project;
+    await writeFile(project.file('outside/secret'), 'secret');
+    await link(project.file('outside/secret'), `${root}/innocent`);
+    const call = async () => (await project.call('own.act', { path: `${root}/innocent` })).ended;
+    expect(await call()).toBe('denied policy');
+    await rm(project.file('outside/secret'));
+    expect(await call()).toBe('ok');
+  });
+
+  test('a rule that denies a folder holds for links from outside, of either kind', async () => {
+    const { project, root } = await workspace();
+    await using _project = project;
+    const rules = [
+      { id: 'any', tools: 'own.act', effect: 'allow' },
+      { id: 'not-there', when: { 'args.path': { under: './outside' } }, effect: 'deny' },
+    ];
+    await writeFile(project.file('policy.yaml'), JSON.stringify({ version: 1, rules }));
+    await writeFile(project.file('outside/secret'), 'secret');
+    await symlink(project.file('outside'), `${root}/way`);
+    await link(project.file('outside/secret'), `${root}/innocent`);
+    for (const path of ['outside/secret', 'workspace/way/secret', 'workspace/innocent', 'workspace/way/../../outside'])
+      expect((await project.call('own.act', { path: project.file(path) })).ended, path).toBe('denied policy');
+    expect((await project.call('own.act', { path: `${root}/sub` })).ended).toBe('ok');
+  });
+
+  test('every element of a list, in a folder of the project', async () => {
+    const { project, root } = await workspace();
+    await using _project = project;
+    const each = { 'args.paths': { each: { under: './workspace' } } };
+    const rules = [{ id: 'r', tools: 'own.act', when: each, effect: 'allow' }];
+    await writeFile(project.file('policy.yaml'), JSON.stringify({ version: 1, rules }));
+    const ended = async (paths: unknown) => (await project.call('own.act', { paths })).ended;
+    expect(await ended([`${root}/a`, `${root}/sub/b`])).toBe('ok');
+    for (const paths of [
+      [],
+      [`${root}/a`, '/etc/passwd'],
+      [`${root}/a`, [`${root}/b`]],
+      `${root}/a`,
+      { 0: `${root}/a` },
+    ])
+      expect(await ended(paths), JSON.stringify(paths)).toBe('denied policy');
   });
 
   test('a link that is swapped between the approval and the call', async () => {

@@ -129,8 +129,11 @@ describe(threat(25, 'without a policy that can be asked everything is denied'), 
     });
     const gateway = new Gateway({
       ...project.gateway.gateway.deps,
-      realPath: () => {
-        throw new Error('the file system is gone');
+      surroundings: {
+        ...project.gateway.gateway.deps.surroundings,
+        realPath: () => {
+          throw new Error('the file system is gone');
+        },
       },
     });
     const call = await gateway.start(project.caller(), { tool: 'own.act', arguments: { path: '/workspace/a' } }, never);

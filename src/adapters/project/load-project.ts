@@ -1,10 +1,11 @@
 import path from 'node:path';
-import { policySchema } from '../../contract/policy.ts';
+import { type PolicyDocument, policySchema } from '../../contract/policy.ts';
 import { diagnostic } from '../../contract/problem.ts';
 import { type Project, projectSchema } from '../../contract/project.ts';
 import { isSecretReference } from '../../contract/secret-reference.ts';
 import { compilePolicy, type Policy } from '../../core/policy/compile.ts';
 import { type KnownTool, policyProblems } from '../../core/policy/problems.ts';
+import { loadSql } from '../sql/index.ts';
 import { sourceProblems } from '../tools/index.ts';
 import { invalid, readProjectFile } from './read-file.ts';
 
@@ -51,5 +52,12 @@ export async function loadPolicy(
   if (read === null) return null;
   const problems = policyProblems(read.value, known, sources);
   if (problems.length > 0) throw invalid(file, 'invalid_policy', read.locate(problems));
-  return compilePolicy(read.value);
+  return await readyPolicy(read.value);
+}
+
+/** A policy compiled, with what its rules need loaded. */
+export async function readyPolicy(document: PolicyDocument): Promise<Policy> {
+  const policy = compilePolicy(document);
+  if (policy.asks_sql) await loadSql();
+  return policy;
 }

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { loadPolicy } from '../../adapters/project/load-project.ts';
 import { policySchema } from '../../contract/policy.ts';
 import { ProctorError } from '../../contract/problem.ts';
-import { compilePolicy } from '../../core/policy/compile.ts';
 import { explainPolicy, recordedFacts } from '../../core/policy/recorded.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
 import type { Command, CommandContext } from '../context.ts';
@@ -93,12 +92,12 @@ const explain: Action = async (context, options) =>
       decided.map(async ({ tainted, pinned, ...one }) => {
         const body = await store.policy(one.policy_digest);
         const facts = recordedFacts(row, {
+          ...app.gateway.deps.surroundings,
           tainted: tainted === true,
           pinned,
-          realPath: (path) => app.gateway.deps.realPath(path),
         });
         const considered =
-          body === null ? [] : explainPolicy(compilePolicy(policySchema.parse(JSON.parse(body))), facts).rules;
+          body === null ? [] : explainPolicy(await app.ready(policySchema.parse(JSON.parse(body))), facts).rules;
         return { ...one, tainted, pinned, considered };
       }),
     );
@@ -146,7 +145,7 @@ interface Decided {
 const TRUTHS = {
   holds: 'its conditions hold',
   fails: 'its conditions do not hold',
-  unknown: 'its conditions cannot be told (an argument is missing or of another kind)',
+  unknown: 'its conditions cannot be told (an argument is missing, of another kind, or may be read in several ways)',
 };
 
 const init: Action = async ({ cwd, output }, options) => {

@@ -1,4 +1,4 @@
-import type { Condition, Matcher } from '../../contract/policy.ts';
+import type { Condition, Matcher } from '../../contract/matcher.ts';
 import { type Diagnostic, diagnostic } from '../../contract/problem.ts';
 import { matcherOf } from './compile.ts';
 
@@ -54,11 +54,20 @@ export function argumentValueProblems(
 }
 
 /** The type that a matcher looks at; what is of another type it cannot tell. */
-const TYPES_OF = { glob: 'string', under: 'string', host: 'string', min: 'number', max: 'number' } as const;
+const TYPES_OF = {
+  glob: 'string',
+  under: 'string',
+  host: 'string',
+  url: 'string',
+  sql: 'string',
+  each: 'array',
+  min: 'number',
+  max: 'number',
+} as const;
 
 function unmet(matcher: Matcher, types: ReadonlySet<string>): (keyof typeof TYPES_OF)[] {
   return (Object.keys(TYPES_OF) as (keyof typeof TYPES_OF)[]).filter((member) => {
-    const fits = TYPES_OF[member] === 'string' ? ['string'] : ['number', 'integer'];
+    const fits = TYPES_OF[member] === 'number' ? ['number', 'integer'] : [TYPES_OF[member]];
     return matcher[member] !== undefined && !fits.some((type) => types.has(type));
   });
 }

@@ -1,10 +1,12 @@
-import type { Condition, Limit, Matcher, PolicyDocument, Rule } from '../../contract/policy.ts';
+import type { Condition, Matcher } from '../../contract/matcher.ts';
+import type { Limit, PolicyDocument, Rule } from '../../contract/policy.ts';
 import { CONDITION_SUBJECTS, type ConditionSubject } from '../../contract/policy.ts';
 import { digest } from '../../lib/canonical-json.ts';
 import { compileGlobs } from '../../lib/glob.ts';
 import { Lru } from '../../lib/lru.ts';
 import type { CallFacts } from './facts.ts';
-import { compileMatcher, every, oneOf, opposite, type Truth, type ValueTest } from './matchers.ts';
+import { compileTest } from './matchers.ts';
+import { every, opposite, type Truth } from './truth.ts';
 
 /** A rule ready to be asked. */
 export interface CompiledRule {
@@ -31,6 +33,8 @@ export interface Policy {
   limitsFor(tool: string): readonly Limit[];
   /** Whether some rule asks if the call is tainted, which takes a look at what ran before. */
   readonly asks_taint: boolean;
+  /** Whether some rule looks at statements of SQL, which takes a parser. */
+  readonly asks_sql: boolean;
   /** Whether some rule that allows binds the call to something. */
   readonly obliges: boolean;
 }
@@ -50,6 +54,9 @@ export function compilePolicy(document: PolicyDocument): Policy {
     rulesFor: (tool) => byTool.get(tool, () => rules.filter((_, index) => ruleTools[index]?.(tool))),
     limitsFor: (tool) => limitsByTool.get(tool, () => document.limits.filter((_, index) => limitTools[index]?.(tool))),
     asks_taint: document.rules.some((rule) => Object.hasOwn(rule.when, 'run.tainted')),
+    asks_sql: document.rules.some((rule) =>
+      Object.values(rule.when).some((condition) => matchersOf(condition).some(({ sql }) => sql !== undefined)),
+    ),
     obliges: document.rules.some(({ effect }) => typeof effect === 'object' && 'allow' in effect),
   };
 }
@@ -71,6 +78,13 @@ export function argumentPath(subject: string): readonly string[] | null {
 export function matcherOf(condition: Condition): Matcher | null {
   if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return null;
   return 'not' in condition ? matcherOf(condition.not as Condition) : (condition as Matcher);
+}
+
+/** The matchers in a condition, also those of its elements. */
+export function matchersOf(condition: Condition): readonly Matcher[] {
+  const matcher = matcherOf(condition);
+  const element = matcherOf(matcher?.each ?? null);
+  return [matcher, element].filter((one) => one !== null);
 }
 
 function compileRule(rule: Rule): CompiledRule {
@@ -107,16 +121,6 @@ function compileCondition(subject: string, condition: Condition): (call: CallFac
   const read = SUBJECTS[subject as keyof typeof SUBJECTS];
   if (read === undefined) return () => 'unknown';
   return (call) => test(read(call), call);
-}
-
-function compileTest(condition: Condition): ValueTest {
-  if (Array.isArray(condition)) return oneOf(condition);
-  if (typeof condition !== 'object' || condition === null) return oneOf([condition]);
-  if ('not' in condition) {
-    const inner = compileTest(condition.not as Condition);
-    return (value, call) => opposite(inner(value, call));
-  }
-  return compileMatcher(condition as Matcher);
 }
 
 const SUBJECTS: Readonly<Record<Exclude<ConditionSubject, 'principal.role'>, (call: CallFacts) => unknown>> = {

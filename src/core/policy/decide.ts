@@ -18,7 +18,8 @@ export interface PolicyDecision {
  * Decides a call: all rules that match are collected; deny beats ask, ask beats allow, what no rule matches gets the default. What
  * cannot be told about a condition never opens a door: the rule matches when it denies or asks, and does not when it allows.
  */
-export function decidePolicy(policy: Policy, call: CallFacts): PolicyDecision {
+export function decidePolicy(policy: Policy, given: CallFacts): PolicyDecision {
+  const call = lookingOnce(given);
   const allowed: CompiledRule[] = [];
   const asked: CompiledRule[] = [];
   const denied: CompiledRule[] = [];
@@ -41,6 +42,25 @@ export function decidePolicy(policy: Policy, call: CallFacts): PolicyDecision {
   const effect = policy.document.default;
   const ask = effect === 'ask' ? askTerms(policy, [], call.surface) : null;
   return { effect, rules: [], reason: effect === 'deny' ? 'no rule allows it' : null, ask, obligations };
+}
+
+/** The same call that follows each path and reads each text of SQL once in a decision, however many rules ask; the next one looks again. */
+function lookingOnce(call: CallFacts): CallFacts {
+  const paths = new Map<string, string | null>();
+  const texts = new Map<string, ReturnType<CallFacts['sql']>>();
+  return {
+    ...call,
+    realPath: (path) => known(paths, path, () => call.realPath(path)),
+    sql: (text, dialect) => known(texts, `${dialect} ${text}`, () => call.sql(text, dialect)),
+  };
+}
+
+function known<Value>(found: Map<string, Value>, key: string, look: () => Value): Value {
+  const before = found.get(key);
+  if (before !== undefined) return before;
+  const value = look();
+  found.set(key, value);
+  return value;
 }
 
 function denyReason({ effect }: Rule): string | null {

@@ -1,12 +1,14 @@
-import type { Condition, PolicyDocument } from '../../contract/policy.ts';
+import type { Condition, Matcher } from '../../contract/matcher.ts';
+import type { PolicyDocument } from '../../contract/policy.ts';
 import { CONDITION_SUBJECTS } from '../../contract/policy.ts';
 import { type Diagnostic, diagnostic } from '../../contract/problem.ts';
 import { RISK_CLASSES } from '../../contract/tool.ts';
 import { globMatches } from '../../lib/glob.ts';
 import { argumentValueProblems } from './argument-values.ts';
-import { argumentPath, isSubject, matcherOf } from './compile.ts';
+import { argumentPath, isSubject, matchersOf } from './compile.ts';
 import { SURFACES } from './facts.ts';
-import { plainPath } from './matchers.ts';
+import { plainFolder } from './paths.ts';
+import { urlForm } from './urls.ts';
 
 /** A tool that policies are checked against. */
 export interface KnownTool {
@@ -64,19 +66,33 @@ function subjectProblems(subject: string, condition: Condition, field: string): 
         hint: `one of: args, args.NAME, ${CONDITION_SUBJECTS.join(', ')}`,
       }),
     ];
-  const folder = matcherOf(condition)?.under;
-  if (folder !== undefined && plainPath(folder) !== folder)
-    return [
-      diagnostic(`\`${folder}\` is not a plain absolute path`, {
-        field,
-        hint: `write \`${plainPath(folder) ?? '/folder'}\``,
-      }),
-    ];
+  const misplaced = matchersOf(condition).flatMap((matcher) => placeProblems(matcher, field));
+  if (misplaced.length > 0) return misplaced;
   const values: readonly string[] | undefined = VALUES[subject];
   const strange = values === undefined ? [] : literals(condition).filter((value) => !values.includes(String(value)));
   return strange.map((value) =>
     diagnostic(`\`${subject}\` is never \`${String(value)}\``, { field, hint: `one of: ${values?.join(', ')}` }),
   );
+}
+
+/** Folders and URLs that are not in their plain form: what they mean would be a guess. */
+function placeProblems({ under, url }: Matcher, field: string): Diagnostic[] {
+  const folders = under !== undefined && plainFolder(under) !== under ? [under] : [];
+  const urls = Array.isArray(url) ? url.filter((text) => urlForm(text) === null) : [];
+  return [
+    ...folders.map((folder) =>
+      diagnostic(`\`${folder}\` is not a plain absolute path`, {
+        field,
+        hint: `write \`${plainFolder(folder) ?? '/folder'}\`, or \`./folder\` for one of the project`,
+      }),
+    ),
+    ...urls.map((text) =>
+      diagnostic(`\`${text}\` is not a plain URL`, {
+        field,
+        hint: 'write `https://host/path`, without user, query and fragment, and as a browser would show it',
+      }),
+    ),
+  ];
 }
 
 /** Subjects with a closed list of values. */

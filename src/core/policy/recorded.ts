@@ -1,14 +1,13 @@
 import type { ToolRunRow } from '../../contract/store.ts';
 import type { CompiledRule, Policy } from './compile.ts';
 import { decidePolicy, type PolicyDecision } from './decide.ts';
-import type { CallFacts, Surface } from './facts.ts';
-import type { Truth } from './matchers.ts';
+import type { CallFacts, Surface, Surroundings } from './facts.ts';
+import type { Truth } from './truth.ts';
 
 /** What of a recorded call depends on when and by which policy it is looked at, and what is taken as it is now. */
-export interface RecordedContext {
+export interface RecordedContext extends Surroundings {
   readonly tainted: boolean;
   readonly pinned: boolean;
-  realPath(path: string): string | null;
 }
 
 /** A recorded call as policies see it. */

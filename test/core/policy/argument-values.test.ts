@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Condition } from '../../../src/contract/policy.ts';
+import type { Condition } from '../../../src/contract/matcher.ts';
 import { diagnostic } from '../../../src/contract/problem.ts';
 import { argumentValueProblems } from '../../../src/core/policy/argument-values.ts';
 

@@ -156,7 +156,7 @@ describe('several conditions', () => {
     expect(truthOf({ 'args.path': { under: '/workspace' }, risk: 'read_only' }, { realPath })).toBe('fails');
     expect(asked).toEqual([]);
     expect(truthOf({ 'args.path': { under: '/workspace' }, risk: 'write' }, { realPath })).toBe('holds');
-    expect(asked).toEqual(['/workspace/a.txt', '/workspace']);
+    expect(new Set(asked)).toEqual(new Set(['/workspace/a.txt', '/workspace']));
   });
 
   test('how far a rule can be told before a call, and whether that is all of it', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { matcherSchema } from '../../../src/contract/policy.ts';
-import { compileMatcher, every, oneOf, opposite, plainPath } from '../../../src/core/policy/matchers.ts';
+import { matcherSchema } from '../../../src/contract/matcher.ts';
+import { compileMatcher, oneOf } from '../../../src/core/policy/matchers.ts';
+import { plainFolder, plainPath } from '../../../src/core/policy/paths.ts';
+import { every, opposite } from '../../../src/core/policy/truth.ts';
 import { call } from '../../support/policy.ts';
 
 const truthOf = (matcher: object, value: unknown, facts: object = {}) =>
@@ -127,22 +129,69 @@ describe('paths', () => {
     expect(truthOf({ under: folder }, path)).toBe(truth);
   });
 
-  test('as written first: what is outside is not followed', () => {
-    const realPath = (): string => {
-      throw new Error('followed');
-    };
-    expect(truthOf({ under: '/w' }, '/x', { realPath })).toBe('fails');
-  });
-
-  test('then as links lead, of the path and of the folder', () => {
+  test('as written and as links lead, of the path and of the folder: where they differ, it cannot be told', () => {
     const follow = (links: Readonly<Record<string, string | null>>) => ({
       realPath: (path: string) => (Object.hasOwn(links, path) ? links[path] : path),
     });
-    const under = (links: Readonly<Record<string, string | null>>) => truthOf({ under: '/w' }, '/w/a', follow(links));
+    const under = (links: Readonly<Record<string, string | null>>, path = '/w/a') =>
+      truthOf({ under: '/w' }, path, follow(links));
     expect(under({})).toBe('holds');
-    expect(under({ '/w/a': '/etc' })).toBe('fails');
+    expect(under({ '/w/a': '/etc' })).toBe('unknown');
     expect(under({ '/w': '/p', '/w/a': '/p/a' })).toBe('holds');
-    expect([under({ '/w/a': null }), under({ '/w': null })]).toEqual(['unknown', 'unknown']);
+    expect(under({ '/w': '/p' }, '/p/a')).toBe('unknown');
+    expect(under({ '/x': '/y' }, '/x')).toBe('fails');
+    // A link from outside opens no door, and gets round none.
+    expect(under({ '/x': '/w/a' }, '/x')).toBe('unknown');
+    expect([under({ '/w/a': null }), under({ '/w': null }), under({ '/x': null }, '/x')]).toEqual(
+      Array(3).fill('unknown'),
+    );
+  });
+
+  test.each([
+    ['.', '/project/a', 'holds'],
+    ['./data', '/project/data/a', 'holds'],
+    ['./data', '/project/data', 'holds'],
+    ['./data', '/project/database', 'fails'],
+    ['./data', '/data/a', 'fails'],
+    ['./data', 'data/a', 'unknown'],
+    ['./data', './data/a', 'unknown'],
+  ])('a folder of the project: %j has %j: %s', (folder, path, truth) => {
+    expect(truthOf({ under: folder }, path)).toBe(truth);
+  });
+
+  test.each([
+    ['.', '.'],
+    ['./', '.'],
+    ['./a/', './a'],
+    ['./a//./b', './a/b'],
+    ['./..', null],
+    ['./a/../b', null],
+    ['./a%2e', null],
+    ['/a/', '/a'],
+    ['a', null],
+    ['..', null],
+  ])('the folder %j is %j', (name, plain) => {
+    expect(plainFolder(name)).toBe(plain);
+  });
+});
+
+describe('every element of a list', () => {
+  test.each([
+    [{ each: { under: '/w' } }, ['/w/a', '/w/b'], 'holds'],
+    [{ each: { under: '/w' } }, ['/w/a', '/x'], 'unknown'],
+    [{ each: { under: '/w' } }, ['/y', '/x'], 'fails'],
+    [{ each: { under: '/w' } }, ['/y', 7], 'unknown'],
+    [{ each: { under: '/w' } }, ['/w/a', ['/w/b']], 'unknown'],
+    [{ each: { under: '/w' } }, [], 'unknown'],
+    [{ each: { under: '/w' } }, '/w/a', 'unknown'],
+    [{ each: { under: '/w' } }, { 0: '/w/a', length: 1 }, 'unknown'],
+    [{ each: ['a', 'b'] }, ['a', 'b', 'a'], 'holds'],
+    [{ each: ['a', 'b'] }, ['a', 'c'], 'unknown'],
+    [{ each: 'a' }, ['a'], 'holds'],
+    [{ each: { glob: 'a*' }, max_bytes: 10 }, ['ab'], 'holds'],
+    [{ each: { glob: 'a*' }, max_bytes: 2 }, ['ab'], 'fails'],
+  ])('%j of %j: %s', (matcher, value, truth) => {
+    expect(truthOf(matcher, value)).toBe(truth);
   });
 });
 

@@ -44,9 +44,30 @@ describe('folders', () => {
     ['/a/', 'write `/a`'],
     ['a', 'write `/folder`'],
   ])('%s is not plain: %s', (under, hint) => {
-    const problem = diagnostic(`\`${under}\` is not a plain absolute path`, { field: 'rules[1].when.args.path', hint });
+    const problem = diagnostic(`\`${under}\` is not a plain absolute path`, {
+      field: 'rules[1].when.args.path',
+      hint: `${hint}, or \`./folder\` for one of the project`,
+    });
     expect(told(when({ 'args.path': { under } }))).toEqual([problem]);
     expect(told(when({ 'args.path': { not: { under } } }))).toEqual([problem]);
+  });
+
+  test('those of the project, and of every element', () => {
+    expect(told(when({ 'args.path': { under: './a' } }))).toEqual([]);
+    expect(told(when({ 'args.path': { each: { under: 'a' } } }))).toMatchObject([
+      { message: '`a` is not a plain absolute path' },
+    ]);
+  });
+
+  test('URLs that are not plain', () => {
+    const hint = 'write `https://host/path`, without user, query and fragment, and as a browser would show it';
+    const problem = (text: string) =>
+      diagnostic(`\`${text}\` is not a plain URL`, { field: 'rules[1].when.args.url', hint });
+    expect(told(when({ 'args.url': { url: 'api.example.com' } }))).toEqual([problem('api.example.com')]);
+    expect(told(when({ 'args.url': { not: { url: ['https://a', 'https://a/?q'] } } }))).toEqual([
+      problem('https://a/?q'),
+    ]);
+    expect(told(when({ 'args.url': { url: { host: '*' } } }))).toEqual([]);
   });
 
   test('a plain one is right', () => {

@@ -147,7 +147,8 @@ describe('what a caller may ever call', () => {
 });
 
 describe('a recorded call', () => {
-  const context = { tainted: true, pinned: false, realPath: (path: string) => path };
+  const { realPath, folder, sql } = call();
+  const context = { tainted: true, pinned: false, realPath, folder, sql };
   const row = {
     source: 'fs',
     name: 'write',
