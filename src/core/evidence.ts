@@ -215,22 +215,15 @@ export function envelopeContent(envelope: Envelope): string {
 
 /** The content digest of one execution; ids, instants, workers, attempts and durations are provenance and stay out. */
 export function executionContent(content: ExecutionContent): string {
-  const results = content.evaluator_results.map(
-    ({ blocking, dimension, evidence, index, reason, ref, score, severity, status, weight }) => ({
-      blocking,
-      dimension,
-      evidence,
-      index,
-      reason,
-      ref,
-      score,
-      severity,
-      status,
-      weight,
-    }),
-  );
+  const results = content.evaluator_results.map(resultContent);
   const { aggregate, envelope, fault, status } = content;
   return digest('proctor/execution/1', { aggregate, envelope, evaluator_results: results, fault, status });
+}
+
+/** What a verdict may depend on of one result. */
+export function resultContent(result: EvaluatorResult): EvaluatorResult {
+  const { blocking, dimension, evidence, index, reason, ref, score, severity, status, weight } = result;
+  return { blocking, dimension, evidence, index, reason, ref, score, severity, status, weight };
 }
 
 /** The evidence root of a run: what a verdict rests on, in one digest; `--expect ROOT` compares with it. */

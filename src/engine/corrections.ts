@@ -2,13 +2,14 @@ import type { ArtifactStore } from '../contract/artifact.ts';
 import type { EvaluatorResult } from '../contract/evaluator.ts';
 import { ProctorError } from '../contract/problem.ts';
 import type { PlannedCase, Snapshot } from '../contract/snapshot.ts';
-import type { CorrectionRow, ExecutionRow, RunReaders, RunRow, Store } from '../contract/store.ts';
+import type { CorrectionRow, EvidenceRow, ExecutionRow, RunReaders, RunRow, Store } from '../contract/store.ts';
 import { methodOf } from '../core/method.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { canonicalJson, digest } from '../lib/canonical-json.ts';
 import { comparable } from './baseline.ts';
 import { concludeRun } from './conclude.ts';
-import { bodyOf, type ResultBody } from './evidence-rows.ts';
+import type { ResultBody } from './evidence-rows.ts';
+import { rawBodyOf, smallMembers } from './large-bodies.ts';
 import { PlanCases, readSnapshot } from './run-context.ts';
 
 /** What a person says of one grade. */
@@ -98,11 +99,7 @@ export async function resultsOf(
   const results: EvaluatorResult[] = [];
   for (const record of evidence) {
     if (record.attempt !== row.attempt || record.kind !== 'evaluator_result') continue;
-    const {
-      duration_ms: _duration,
-      reused: _reused,
-      ...result
-    } = JSON.parse(await bodyOf(artifacts, record)) as ResultBody;
+    const result = await resultOf(artifacts, record);
     results.push(result);
   }
   for (const { ordinal, result } of corrections) {
@@ -112,6 +109,17 @@ export async function resultsOf(
   }
   return results;
 }
+
+/** The result of an evidence row; of a large one what a grade rests on, without its evidence. */
+async function resultOf(artifacts: ArtifactStore, record: EvidenceRow): Promise<EvaluatorResult> {
+  const raw = await rawBodyOf(artifacts, record);
+  if (raw.type === 'bytes')
+    return { evidence: null, reason: null, ...smallMembers(raw.bytes, GRADED) } as EvaluatorResult;
+  const { duration_ms: _duration, reused: _reused, ...result } = JSON.parse(raw.text) as ResultBody;
+  return result;
+}
+
+const GRADED = new Set('blocking dimension index reason ref score severity status weight'.split(' '));
 
 /** The aggregate of an execution from its results, by the frozen profile. */
 export function aggregated(snapshot: Snapshot, item: PlannedCase, results: readonly EvaluatorResult[]) {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /** Any value that JSON can carry. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -20,6 +20,24 @@ export function digest(domain: string, value: unknown): string {
 /** SHA-256 in lower hex over a domain line and text that is canonical already (hot path: arrays of strings and integers). */
 export function digestText(domain: string, text: string): string {
   return hash('sha256', `${domain}\n${text}`, 'hex');
+}
+
+/** The digest of text that is canonical already and comes piece by piece: a large one is never held as a whole. */
+export class DigestParts {
+  readonly #hash = createHash('sha256');
+
+  constructor(domain: string) {
+    this.#hash.update(`${domain}\n`);
+  }
+
+  add(part: string | Uint8Array): this {
+    this.#hash.update(part);
+    return this;
+  }
+
+  end(): string {
+    return this.#hash.digest('hex');
+  }
 }
 
 /** SHA-256 in lower hex of raw bytes: the name of an artifact. */

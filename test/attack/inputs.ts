@@ -7,6 +7,7 @@ import { ERROR_CODES } from '../../src/contract/problem.ts';
 import { builtPackage } from '../support/built-package.ts';
 import { proctor } from '../support/cli.ts';
 import { examine } from '../support/examined.ts';
+import { bundleOfLargeAnswers } from '../support/large-answers.ts';
 import type { Input } from './input.ts';
 import { commandInputs } from './input-commands.ts';
 import { bundleInputs, dataInputs } from './input-data.ts';
@@ -76,6 +77,9 @@ async function inputsFor(seed: number, root: string): Promise<Input[]> {
   await examine(exam, { cases: 4, wrong: [2] });
   const bundle = path.join(root, 'sound.proctor');
   await proctor(exam, ['export', 'last', '--format', 'bundle', '--out', bundle]);
+  const large = path.join(root, 'large');
+  mkdirSync(large);
+  const ofLargeAnswers = await bundleOfLargeAnswers(large, 3);
   return [
     ...commandInputs(seed, COMMAND_LINES),
     ...documentInputs(seed),
@@ -83,6 +87,12 @@ async function inputsFor(seed: number, root: string): Promise<Input[]> {
     ...linkInputs(seed),
     ...dataInputs(seed),
     ...bundleInputs(seed, readFileSync(bundle)),
+    {
+      kind: 'bundles',
+      name: 'a sound one of three answers of 32 MiB',
+      files: { 'run.proctor': () => readFileSync(ofLargeAnswers) },
+      argv: ['verify', 'run.proctor'],
+    },
   ];
 }
 

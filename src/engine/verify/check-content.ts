@@ -1,12 +1,14 @@
+import type { EvaluatorResult } from '../../contract/evaluator.ts';
 import type { CaseGroup, Profile } from '../../contract/profile.ts';
 import type { AttemptRow, ExecutionRow } from '../../contract/store.ts';
 import type { Aggregate } from '../../core/aggregate.ts';
 import { countsAsFailed } from '../../core/denials.ts';
-import { envelopeContent, executionContent } from '../../core/evidence.ts';
+import { type ExecutionContent, executionContent } from '../../core/evidence.ts';
+import { ExecutionContentParts } from '../../core/large-content.ts';
 import type { Method } from '../../core/method.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Differences } from './differences.ts';
-import type { Bodies } from './read-bodies.ts';
+import type { Bodies, ReadResult } from './read-bodies.ts';
 
 interface Content {
   readonly row: ExecutionRow;
@@ -18,8 +20,8 @@ interface Content {
 }
 
 /** Recomputes aggregate and content digest of an ended execution from the evidence of the attempt that decided. */
-export function checkContent(input: Content, name: string, differences: Differences): void {
-  if (input.row.status === 'completed') checkCompleted(input, name, differences);
+export async function checkContent(input: Content, name: string, differences: Differences): Promise<void> {
+  if (input.row.status === 'completed') await checkCompleted(input, name, differences);
   else checkUnanswered(input, name, differences);
 }
 
@@ -45,33 +47,52 @@ function checkUnanswered({ row, group, method, bodies }: Content, name: string, 
   differences.same('result', name, 'content', content, row.content);
 }
 
-function checkCompleted(
+async function checkCompleted(
   { row, group, defaults, method, bodies, persistence }: Content,
   name: string,
   differences: Differences,
-): void {
-  const { envelope, results } = bodies;
+): Promise<void> {
+  const { envelope } = bodies;
   if (envelope === null) {
     differences.add('evidence', name, 'a completed execution has no envelope');
     return;
   }
-  checkEvaluators(group, bodies, name, differences);
+  const results = bodies.results.map(({ result }) => result);
+  checkEvaluators(group, results, name, differences);
   const score = method.aggregate(group, defaults, results);
   checkScore(row, score, name, differences);
   const keepsEvidence = persistence.persist_evaluator_evidence && persistence.mode === 'full';
   differences.cannotRecompute([
-    ...(envelope.envelope === null ? (['output'] as const) : []),
+    ...(envelope.kept ? [] : (['output'] as const)),
     ...(envelope.redacted === undefined ? [] : (['secrets'] as const)),
     ...(keepsEvidence || results.length === 0 ? [] : (['evaluator_evidence'] as const)),
   ]);
-  const digest = envelope.envelope === null ? envelope.content : envelopeContent(envelope.envelope);
-  const graded = { envelope: digest, evaluator_results: results, aggregate: score };
-  const content = executionContent({ status: 'completed', fault: null, ...graded });
-  differences.same('result', name, 'content', content, row.content);
+  const graded = { status: 'completed', fault: null, envelope: envelope.content(), aggregate: score };
+  differences.same('result', name, 'content', await contentOf(graded, bodies.results), row.content);
+}
+
+/** The content of an execution; large results are read one after another. */
+async function contentOf(
+  content: Omit<ExecutionContent, 'evaluator_results'>,
+  results: readonly ReadResult[],
+): Promise<string> {
+  if (results.every(({ bytes }) => bytes === null))
+    return executionContent({ ...content, evaluator_results: results.map(({ result }) => result) });
+  const parts = new ExecutionContentParts(content);
+  for (const { result, bytes } of results) {
+    if (bytes === null) parts.result(result);
+    else parts.resultIn(await bytes());
+  }
+  return parts.end();
 }
 
 /** The results are those of the group's evaluators, in their order, with the weights that were frozen. */
-function checkEvaluators(group: CaseGroup, { results }: Bodies, name: string, differences: Differences): void {
+function checkEvaluators(
+  group: CaseGroup,
+  results: readonly EvaluatorResult[],
+  name: string,
+  differences: Differences,
+): void {
   differences.same('evidence', name, 'one result of every evaluator', group.evaluators.length, results.length);
   for (const [place, result] of results.entries()) {
     const at = `${name} result ${place + 1}`;

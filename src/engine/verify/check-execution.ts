@@ -29,7 +29,7 @@ export interface ExecutionEvidence {
 const NO_BODIES: Bodies = { envelope: null, results: [], failure: null };
 
 /** Recomputes one execution from its raw evidence: chain, seals, aggregate, content and result hash; holds it against plan and events. */
-export function checkExecution(input: ExecutionEvidence, name: string, differences: Differences): void {
+export async function checkExecution(input: ExecutionEvidence, name: string, differences: Differences): Promise<void> {
   const { row, attempts } = input;
   checkPlan(input, name, differences);
   const byAttempt = Map.groupBy(input.evidence, (record) => record.attempt);
@@ -47,7 +47,7 @@ export function checkExecution(input: ExecutionEvidence, name: string, differenc
   }
   checkTold(input, name, differences);
   if (row.hash === null) differences.same('queue', name, 'attempt', attempts.length, row.attempt);
-  else checkResult(input, seal, name, differences);
+  else await checkResult(input, seal, name, differences);
 }
 
 function checkPlan({ row, planned }: ExecutionEvidence, name: string, differences: Differences): void {
@@ -130,7 +130,12 @@ function checkTold({ row, attempts, told }: ExecutionEvidence, name: string, dif
   differences.same('result', name, 'results that events tell of', told.finished(ordinal), results);
 }
 
-function checkResult(input: ExecutionEvidence, seal: string, name: string, differences: Differences): void {
+async function checkResult(
+  input: ExecutionEvidence,
+  seal: string,
+  name: string,
+  differences: Differences,
+): Promise<void> {
   const { run_id, row } = input;
   const { ordinal, attempt, status, fault, aggregate, hash } = row;
   const last = input.attempts.at(-1);
@@ -150,7 +155,7 @@ function checkResult(input: ExecutionEvidence, seal: string, name: string, diffe
   const any = input.evidence.some((record) => record.attempt === attempt);
   const bodies = any ? input.bodies.get(attempt) : NO_BODIES;
   if (!snapshot || !profile || !group || !bodies) return; // what is missing is named already
-  checkContent(
+  await checkContent(
     { row, group, defaults: profile.defaults, method: methodOf(snapshot), bodies, persistence: profile.persistence },
     name,
     differences,
