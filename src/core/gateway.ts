@@ -1,4 +1,4 @@
-import { digest, digestText } from '../lib/canonical-json.ts';
+import { DigestParts, digest, digestText } from '../lib/canonical-json.ts';
 
 /** What an approval is bound to: change any of it and it is another call. */
 export interface CanonicalCall {
@@ -40,8 +40,9 @@ export function toolErrorDigest(stored: string): string {
 }
 
 /** The digest of a tool's whole output in canonical JSON. */
-export function toolOutputDigest(canonical: string): string {
-  return digestText('proctor/tool_output/1', canonical);
+export function toolOutputDigest(canonical: string | Buffer): string {
+  if (typeof canonical === 'string') return digestText('proctor/tool_output/1', canonical);
+  return new DigestParts('proctor/tool_output/1').add(canonical).end();
 }
 
 /** Everything an event of the gateway says. */

@@ -27,6 +27,14 @@ export function envelopeContentAt(bytes: Buffer, place: number): string {
   return parts.end();
 }
 
+/** The content digest of the case that is the whole of these bytes of canonical JSON. */
+export function caseContentIn(bytes: Buffer): string {
+  const parts = new DigestParts('proctor/case/1');
+  addMembers(parts, bytes, 0, (key) => CASE.has(key));
+  return parts.end();
+}
+
+const CASE = new Set(['context', 'expected', 'input', 'task_type']);
 const LIST = 91;
 
 function addTurns(parts: DigestParts, bytes: Buffer, place: number): void {

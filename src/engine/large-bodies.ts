@@ -3,7 +3,7 @@ import type { EvidenceRow } from '../contract/store.ts';
 import { isCanonicalBytes, membersAt } from '../lib/canonical-bytes.ts';
 
 /** A body of more bytes is not parsed where only a few members of it are needed: parsed it can take thirty times its bytes. */
-const LARGE_BYTES = 64 * 1024;
+export const LARGE_BYTES = 64 * 1024;
 const SMALL_BYTES = 16 * 1024;
 
 /** The body of an evidence row: its text, or its bytes where they are too many to parse. */

@@ -51,28 +51,40 @@ export class PlanCases {
   readonly #artifacts: ArtifactStore;
   readonly #planDigest: string;
   readonly #repeats: number;
-  readonly #chunks = new Lru<number, Promise<Chunk>>(6);
+  readonly #chunks: Lru<number, Promise<Chunk>>;
   #manifest: Promise<PlanManifest> | undefined;
 
-  constructor(artifacts: ArtifactStore, planDigest: string, repeats: number) {
+  constructor(
+    artifacts: ArtifactStore,
+    planDigest: string,
+    repeats: number,
+    options: { chunks: number } = { chunks: 6 },
+  ) {
     this.#artifacts = artifacts;
     this.#planDigest = planDigest;
     this.#repeats = repeats;
+    this.#chunks = new Lru(options.chunks);
   }
 
   /** The case and repeat of an execution; ordinals go case by case, its repeats together. */
   async at(ordinal: number): Promise<{ case: PlannedCase; repeat: number }> {
+    const { line, repeat } = await this.line(ordinal);
+    return { case: JSON.parse(line.toString()) as PlannedCase, repeat };
+  }
+
+  /** The same, with the case as it stands in the plan. */
+  async line(ordinal: number): Promise<{ line: Buffer; repeat: number }> {
     const index = Math.floor(ordinal / this.#repeats);
     const { chunk_size, starts } = await this.manifest();
     const number =
       starts === undefined ? Math.floor(index / chunk_size) : starts.findLastIndex((start) => start <= index);
-    const line = index - (starts?.[number] ?? number * chunk_size);
+    const place = index - (starts?.[number] ?? number * chunk_size);
     const { bytes, ends } = await this.#chunk(number);
-    const end = ends[line];
+    const end = ends[place];
     if (end === undefined)
       throw new ProctorError('artifact_corrupt', `plan ${this.#planDigest} has no case for execution ${ordinal}`);
-    const text = bytes.toString('utf8', line === 0 ? 0 : (ends[line - 1] ?? 0) + 1, end);
-    return { case: JSON.parse(text) as PlannedCase, repeat: (ordinal % this.#repeats) + 1 };
+    const line = bytes.subarray(place === 0 ? 0 : (ends[place - 1] ?? 0) + 1, end);
+    return { line, repeat: (ordinal % this.#repeats) + 1 };
   }
 
   manifest(): Promise<PlanManifest> {
@@ -91,12 +103,13 @@ export class PlanCases {
 }
 
 /** The lines of a chunk, a case each, and where each ends. */
-interface Chunk {
+export interface Chunk {
   readonly bytes: Buffer;
   readonly ends: readonly number[];
 }
 
-function chunkOf(bytes: Buffer): Chunk {
+/** Finds the lines of a chunk. */
+export function chunkOf(bytes: Buffer): Chunk {
   const ends: number[] = [];
   for (let from = 0; from < bytes.length; ) {
     const found = bytes.indexOf(0x0a, from);

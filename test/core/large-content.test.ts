@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Envelope } from '../../src/contract/agent.ts';
 import type { EvaluatorResult } from '../../src/contract/evaluator.ts';
 import { envelopeContent, executionContent } from '../../src/core/evidence.ts';
-import { ExecutionContentParts, envelopeContentAt } from '../../src/core/large-content.ts';
+import { caseContentIn, ExecutionContentParts, envelopeContentAt } from '../../src/core/large-content.ts';
 import { membersAt } from '../../src/lib/canonical-bytes.ts';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { canonicalJson, digest } from '../../src/lib/canonical-json.ts';
 
 const text = fc.string({ unit: 'grapheme' });
 const json = fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' });
@@ -57,6 +57,24 @@ describe('the content of large bodies', () => {
         expect(envelopeContentAt(bytes, place)).toBe(envelopeContent(any as Envelope));
       }),
       { numRuns: 1_000 },
+    );
+  });
+
+  it('of a case is the digest that it has when it is parsed', () => {
+    const item = fc.record({
+      id: text,
+      task_type: text,
+      input: json,
+      expected: json,
+      context: json,
+      tags: fc.array(text),
+    });
+    fc.assert(
+      fc.property(item, (any) => {
+        const { task_type, input, expected, context } = any;
+        const content = digest('proctor/case/1', { task_type, input, expected, context });
+        expect(caseContentIn(Buffer.from(canonicalJson(any)))).toBe(content);
+      }),
     );
   });
 

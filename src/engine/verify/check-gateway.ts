@@ -139,8 +139,7 @@ async function checkCall(
   differences.same('tool_run', id, 'arguments_digest', argumentsDigest(row.arguments), row.arguments_digest);
   differences.same('tool_run', id, 'call_digest', callDigest(row), row.call_digest);
   const output =
-    row.output ??
-    (row.output_artifact === null ? null : (await artifacts.get(row.output_artifact, row.output_bytes)).toString());
+    row.output ?? (row.output_artifact === null ? null : await artifacts.get(row.output_artifact, row.output_bytes));
   differences.same(
     'tool_run',
     id,
