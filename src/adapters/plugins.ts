@@ -61,6 +61,7 @@ export function openPlugins(secrets: Secrets, environment: Environment): Plugins
           base_dir,
           config: reference.config,
           timeout_ms: reference.timeout_ms,
+          memory_mb: reference.memory_mb ?? EVALUATOR_MEMORY_MB,
           grade_by: reference.grade_by ?? 'finding',
           resolve,
           redact,
@@ -145,10 +146,21 @@ function checkEvaluators(profile: Profile): Diagnostic[] {
   );
 }
 
+const EVALUATOR_MEMORY_MB = 1_024;
+
 /** Options that evaluators of this kind do not have. */
-function misplaced({ ref, grade_by }: EvaluatorReference, at: string): Diagnostic[] {
-  if (grade_by === undefined || ref.startsWith('command:')) return [];
-  return [diagnostic(`\`${ref}\` has no exit code`, { field: `${at}.grade_by`, hint: 'it is for `command:PATH`' })];
+function misplaced({ ref, memory_mb, grade_by }: EvaluatorReference, at: string): Diagnostic[] {
+  const problems: Diagnostic[] = [];
+  const isCommand = ref.startsWith('command:');
+  if (memory_mb !== undefined && !isCommand && !ref.startsWith('module:')) {
+    const hint = 'it is for `module:PATH#EXPORT` and `command:PATH`';
+    problems.push(diagnostic(`\`${ref}\` has no memory of its own`, { field: `${at}.memory_mb`, hint }));
+  }
+  if (grade_by !== undefined && !isCommand)
+    problems.push(
+      diagnostic(`\`${ref}\` has no exit code`, { field: `${at}.grade_by`, hint: 'it is for `command:PATH`' }),
+    );
+  return problems;
 }
 
 /** Why no answer could be graded by what is expected. Own evaluators cannot say, and a wrong configuration is told by itself. */

@@ -168,6 +168,11 @@ export const evaluatorReferenceSchema = z.strictObject({
     .default('each')
     .describe('Of a session: each turn that expects something, the last one, or the session as a whole'),
   timeout_ms: milliseconds.default(60_000),
+  memory_mb: count
+    .min(64)
+    .max(1_048_576)
+    .optional()
+    .describe('Memory that a module, or a command with all its processes, may take; 1024 unless said'),
   grade_by: z
     .enum(['finding', 'exit_code'])
     .optional()

@@ -13,6 +13,8 @@ export interface ProcessOptions {
   /** So much of the end of stderr is kept; default 64 KiB. */
   readonly max_stderr_bytes?: number;
   readonly signal?: AbortSignal;
+  /** Called when the child has ended and its group with it, before the rest of its output is read. */
+  readonly on_exit?: () => void;
 }
 
 /** How a child process ended. `exit_code` and `signal` are the child's own; `reason` is the first cause of its end. */
@@ -139,6 +141,7 @@ function supervise(
   child.on('exit', (code, signal) => {
     exit = { code, signal };
     killGroup(child, 'SIGKILL');
+    options.on_exit?.();
     for (const timer of timers) clearTimeout(timer);
     whenIdle(child, after, finish);
   });

@@ -32,6 +32,7 @@ describe('how a run was graded', () => {
   test.each<[string, object, Snapshot['code']?]>([
     ['another evaluator', group({ evaluators: evaluators.slice(1) })],
     ['another weight', group({ evaluators: [{ ...evaluators[0], weight: 2 }, evaluators[1]] })],
+    ['the exit code as the grade', group({ evaluators: [{ ...evaluators[0], grade_by: 'exit_code' }, evaluators[1]] })],
     ['another aggregation', group({ aggregation: { dimensions: { correctness: { weight: 2 } } } })],
     ['other cases', group({ applies_to: { task_type: 'x' } })],
     ['other code of an evaluator', {}, [{ path: 'grade.ts', digest: 'c' }]],
@@ -43,6 +44,8 @@ describe('how a run was graded', () => {
 
   test.each<[string, object, Snapshot['code']?]>([
     ['a time limit', group({ evaluators: [{ ...evaluators[0], timeout_ms: 5 }, evaluators[1]] })],
+    ['a limit of memory', group({ evaluators: [{ ...evaluators[0], memory_mb: 64 }, evaluators[1]] })],
+    ['the usual way to grade', group({ evaluators: [{ ...evaluators[0], grade_by: 'finding' }, evaluators[1]] })],
     ['a severity', group({ evaluators: [{ ...evaluators[0], severity: 'high' }, evaluators[1]] })],
     ['the code of the agent', {}, CODE.slice(0, 1)],
     ['an agent whose file name ends the evaluator’s', {}, [...CODE, { path: 'rade.ts', digest: 'c' }]],

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { diagnostic, ProctorError } from '../../contract/problem.ts';
+import { ProcessFamily } from '../../lib/process-family.ts';
 import { openRegular } from '../../lib/regular-file.ts';
 import { type CallOptions, type ModuleOutcome, ModuleThread, type ModuleThreadOptions } from './module-thread.ts';
 
@@ -14,6 +15,10 @@ export interface ModuleHostOptions {
   readonly shown_path?: string;
   /** Old space of the thread in MiB; default 512. */
   readonly max_heap_mb?: number;
+  /** Heap and buffers of the thread together in MiB, looked at ten times a second while a call runs; default no limit. */
+  readonly max_memory_mb?: number;
+  /** Whether processes that the module starts are ended with the host. */
+  readonly ends_processes?: boolean;
   /** Length of a result's JSON text; default 16 MiB. */
   readonly max_result_bytes?: number;
   /** Default 30 s. */
@@ -41,11 +46,14 @@ export async function openModuleHost(options: ModuleHostOptions): Promise<Module
   const shown = options.shown_path ?? options.path;
   await loadable(options.path, shown);
   const threads = new Set<ModuleThread>();
+  const family = options.ends_processes ? new ProcessFamily() : null;
   const threadOptions: ModuleThreadOptions = {
     url: pathToFileURL(options.path).href,
     export_name: options.export_name,
     max_result_bytes: options.max_result_bytes ?? 16 * 1024 * 1024,
     max_heap_mb: options.max_heap_mb ?? 512,
+    max_memory_mb: options.max_memory_mb ?? null,
+    environment: family?.environment ?? {},
     load_timeout_ms: options.load_timeout_ms ?? 30_000,
     output: boundedOutput(options, shown),
   };
@@ -60,6 +68,7 @@ export async function openModuleHost(options: ModuleHostOptions): Promise<Module
   const problem = await current.loaded;
   if (problem !== null) {
     await current.terminate(problem.message);
+    await family?.end();
     throw new ProctorError('invalid_profile', `the module \`${shown}\` cannot be used: ${problem.message}`, {
       cause: problem.stack,
       diagnostics: [
@@ -95,6 +104,7 @@ export async function openModuleHost(options: ModuleHostOptions): Promise<Module
     async close() {
       closed = true;
       await Promise.all([...threads].map((thread) => thread.terminate('the module host was closed')));
+      await family?.end();
     },
   };
 }

@@ -7,6 +7,8 @@ export interface ModuleWorkerData {
   readonly export_name: string;
   /** A result whose JSON text is longer is an error. */
   readonly max_result_bytes: number;
+  /** Set in the module's environment, and with it in that of the processes that it starts. */
+  readonly environment: Readonly<Record<string, string>>;
   /** The worker's end of the conversation. */
   readonly port: MessagePort;
   /** One slot: the id of the call whose code ran last, 0 when it was no call's; readable while the thread is stuck. */

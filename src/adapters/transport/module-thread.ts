@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { programFile } from '../../lib/program-file.ts';
 import type { FromModule, ModuleWorkerData, ToModule } from './module-protocol.ts';
@@ -16,6 +17,9 @@ export interface ModuleThreadOptions {
   readonly export_name: string;
   readonly max_result_bytes: number;
   readonly max_heap_mb: number;
+  /** Heap and buffers together; null: no limit. */
+  readonly max_memory_mb: number | null;
+  readonly environment: Readonly<Record<string, string>>;
   readonly load_timeout_ms: number;
   /** Gets what the module prints, on stdout and stderr alike. */
   output(text: string): void;
@@ -27,6 +31,7 @@ export interface CallOptions {
   readonly timeout_ms: number;
 }
 
+const LOOK_MS = 100; // between two looks at the memory of a thread that works
 const PROBE_MS = 500; // a thread that gives no sign of life for so long is held by a loop
 
 /** One thread that runs a module: its calls run concurrently; it is not used again once a call had to be given up. */
@@ -43,6 +48,8 @@ export class ModuleThread {
   #sequence = 0;
   #lastError: Error | undefined;
   #ended = false;
+  #watching = false;
+  readonly #maxMemoryMb: number | null;
 
   constructor(options: ModuleThreadOptions) {
     const channel = new MessageChannel(); // libraries in the module may use `parentPort`; the protocol has a port of its own
@@ -58,6 +65,7 @@ export class ModuleThread {
     });
     for (const stream of [this.#worker.stdout, this.#worker.stderr])
       stream.on('data', (chunk: Buffer) => options.output(chunk.toString()));
+    this.#maxMemoryMb = options.max_memory_mb;
     this.loaded = this.#load(options.load_timeout_ms);
     this.#port.on('message', (message: FromModule) => this.#receive(message));
     this.#worker.on('error', (error: Error) => {
@@ -87,6 +95,7 @@ export class ModuleThread {
       });
       options.signal.addEventListener('abort', onAbort, { once: true });
       this.#send({ type: 'call', id, argument });
+      if (this.#maxMemoryMb !== null && !this.#watching) void this.#watch(this.#maxMemoryMb);
       if (this.#ended) this.#settle(id, { type: 'crashed', message: "the module's thread has ended" });
     });
   }
@@ -155,6 +164,22 @@ export class ModuleThread {
     await this.terminate('an aborted call of the module held the thread and the thread was terminated');
   }
 
+  /** Ends the thread when it takes too much memory while a call runs; V8 itself bounds nothing but the heap. */
+  async #watch(maxMb: number): Promise<void> {
+    this.#watching = true;
+    while (this.#pending.size > 0 && !this.#ended) {
+      const heap = await this.#worker.getHeapStatistics().catch(() => null); // the thread has just ended
+      if (heap !== null && heap.total_heap_size + heap.external_memory > maxMb * 1024 * 1024) {
+        this.#lost(
+          `the module took more than ${maxMb} MB of memory and its thread was terminated; set \`memory_mb\` where it needs more`,
+          true,
+        );
+        await this.#worker.terminate();
+      } else await sleep(LOOK_MS, undefined, { ref: false });
+    }
+    this.#watching = false;
+  }
+
   #giveUp(id: number, outcome: ModuleOutcome, reason: string): void {
     this.#send({ type: 'cancel', id, reason });
     this.retired = true;
@@ -215,5 +240,6 @@ export class ModuleThread {
 }
 
 function pick(options: ModuleThreadOptions): Omit<ModuleWorkerData, 'running' | 'port'> {
-  return { url: options.url, export_name: options.export_name, max_result_bytes: options.max_result_bytes };
+  const { url, export_name, max_result_bytes, environment } = options;
+  return { url, export_name, max_result_bytes, environment };
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks';
+import { env } from 'node:process';
 import { workerData } from 'node:worker_threads';
 import type { FromModule, ModuleWorkerData, ToModule } from './module-protocol.ts';
 import { strictJson } from './strict-json.ts';
@@ -12,6 +13,7 @@ const port = data.port;
 const callOf = new AsyncLocalStorage<number>();
 const cancels = new Map<number, AbortController>();
 
+Object.assign(env, data.environment); // the thread's own copy
 createHook({ before: () => void Atomics.store(data.running, 0, callOf.getStore() ?? 0) }).enable();
 process.exit = (code) => {
   throw new Error(`the module called process.exit(${code ?? ''}); return or throw instead`);

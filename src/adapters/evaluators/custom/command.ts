@@ -1,7 +1,8 @@
 import { extname, resolve } from 'node:path';
 import { type EvaluatorInput, type Finding, finding } from '../../../contract/evaluator.ts';
 import { diagnostic, ProctorError } from '../../../contract/problem.ts';
-import { type ProcessResult, runProcess } from '../../../lib/process.ts';
+import { type ProcessOptions, type ProcessResult, runProcess } from '../../../lib/process.ts';
+import { ProcessFamily } from '../../../lib/process-family.ts';
 import { openRegular } from '../../../lib/regular-file.ts';
 import { commandEnvironment, findProgram, isExecutable } from '../../transport/command-environment.ts';
 import { ending } from '../../transport/excerpt.ts';
@@ -34,9 +35,10 @@ export function commandEvaluator(ref: string): CustomEvaluator {
     throw new ProctorError('invalid_profile', `the evaluator \`${ref}\` names no program; write \`command:PATH\``);
   return {
     code: [path],
-    async open({ base_dir, config, timeout_ms, grade_by, redact, environment }) {
+    async open({ base_dir, config, timeout_ms, memory_mb, grade_by, redact, environment }) {
       const env = commandEnvironment(environment);
       const argv = await commandLine(path, base_dir, env);
+      const running = new Set<Promise<unknown>>();
       return {
         external: true,
         async evaluate(input, { signal }) {
@@ -49,9 +51,13 @@ export function commandEvaluator(ref: string): CustomEvaluator {
             max_stdout_bytes: MAX_OUTPUT_BYTES,
             signal,
           };
-          return judged(await runProcess(argv, options), { ref, by: grade_by, redact });
+          const run = runFamily(argv, options, memory_mb).finally(() => running.delete(run));
+          running.add(run);
+          return judged(await run, { ref, by: grade_by, redact });
         },
-        close: async () => undefined,
+        async close() {
+          await Promise.all(running); // a call that was given up may still be ending its processes
+        },
       };
     },
   };
@@ -81,6 +87,27 @@ async function commandLine(path: string, folder: string, env: Record<string, str
 
 /** Codes by which the system says that a program can never be started as it is written. */
 const UNUSABLE: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'ENOEXEC', 'ELOOP']);
+
+/**
+ * Runs a program and ends all that it started with it, as far as that can be found out: at its end, so that nothing left behind prints
+ * into its output.
+ */
+async function runFamily(argv: readonly string[], options: ProcessOptions, memory_mb: number): Promise<ProcessResult> {
+  const family = new ProcessFamily(memory_mb * 1024 * 1024);
+  const env = { ...options.env, ...family.environment };
+  let ended: Promise<void> | undefined;
+  const on_exit = () => {
+    ended = family.end();
+  };
+  try {
+    const result = await runProcess(argv, { ...options, env, on_exit });
+    if (!family.overMemory) return result;
+    const message = `it took more than ${memory_mb} MB of memory and was killed; set \`memory_mb\` where it needs more`;
+    return { ...result, signal: 'SIGKILL', message };
+  } finally {
+    await (ended ?? family.end());
+  }
+}
 
 function judged(result: ProcessResult, graded: Graded): Finding {
   const unusable = result.reason === 'spawn_failed' && UNUSABLE.has(result.spawn_code ?? '');

@@ -7,6 +7,8 @@ export interface CustomEvaluatorContext {
   readonly base_dir: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly timeout_ms: number;
+  /** Memory that a command with all its processes, or a module, may take. */
+  readonly memory_mb: number;
   /** Whether the exit code of a command is the grade; else its finding is. */
   readonly grade_by: 'finding' | 'exit_code';
   resolve(text: string): string;

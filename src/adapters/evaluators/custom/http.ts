@@ -1,5 +1,6 @@
 import { type Finding, finding } from '../../../contract/evaluator.ts';
 import { diagnostic, ProctorError } from '../../../contract/problem.ts';
+import { parseStrictJson } from '../../../lib/strict-json.ts';
 import { namesLoopback } from '../../transport/address-policy.ts';
 import { excerpt } from '../../transport/excerpt.ts';
 import { type HttpOutcome, openHttpClient } from '../../transport/http-client.ts';
@@ -53,13 +54,12 @@ function judged(outcome: HttpOutcome, ref: string, redact: (text: string) => str
     const reason = `\`${ref}\` answered with status ${outcome.status}: ${excerpt(redact(body), 512)}`;
     return finding('error', reason, fault === 'configuration' || suspect ? { fault: 'configuration' } : {});
   }
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body);
-  } catch (error) {
-    throw new Error(`\`${ref}\` answered something that is not JSON: ${excerpt(redact(body), 512)}`, { cause: error });
-  }
-  return parseFinding(answer, ref);
+  const parsed = parseStrictJson(body, { ignore_numbers_at: () => true });
+  if (parsed.type === 'invalid')
+    throw new Error(`\`${ref}\` answered something that is not JSON: ${excerpt(redact(body), 512)}`);
+  const [issue] = parsed.issues;
+  if (issue !== undefined) throw new Error(`\`${ref}\` answered JSON that cannot be trusted: ${issue.message}`);
+  return parseFinding(parsed.value, ref);
 }
 
 function checkedUrl(ref: string): URL {

@@ -13,13 +13,16 @@ export function moduleEvaluator(ref: string): CustomEvaluator {
     throw new ProctorError('invalid_profile', `the evaluator \`${ref}\` names no module; write \`module:PATH#EXPORT\``);
   return {
     code: [path],
-    async open({ base_dir, config, timeout_ms, redact }) {
+    async open({ base_dir, config, timeout_ms, memory_mb, redact }) {
       checkThreshold(config, ref);
       const host = await openModuleHost({
         path: resolve(base_dir, path),
         shown_path: path,
         export_name: exportName,
         max_result_bytes: MAX_FINDING_BYTES,
+        max_heap_mb: memory_mb,
+        max_memory_mb: memory_mb,
+        ends_processes: true,
         redact,
       });
       return {

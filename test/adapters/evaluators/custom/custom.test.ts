@@ -6,6 +6,7 @@ import { type CustomEvaluatorContext, customEvaluatorOf } from '../../../../src/
 import { envelope } from '../../../../src/contract/agent.ts';
 import { type Evaluator, type EvaluatorInput, type Finding, finding } from '../../../../src/contract/evaluator.ts';
 import { ProctorError } from '../../../../src/contract/problem.ts';
+import { hasProcessTable, processRows } from '../../../../src/lib/proc-table.ts';
 import { httpServer } from '../../transport/server.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
@@ -25,6 +26,7 @@ async function open(ref: string, context: Partial<CustomEvaluatorContext> = {}):
     base_dir: fixtures,
     config: {},
     timeout_ms: 5_000,
+    memory_mb: 1_024,
     grade_by: 'finding',
     resolve,
     redact: (text) => text.replaceAll(KEY, '[secret KEY]'),
@@ -144,6 +146,22 @@ describe('a module evaluator', () => {
     expect(await beside).toEqual(finding('passed', null, { evidence: 1 }));
   });
 
+  it('that takes too much memory is ended, and says how much it may take', async () => {
+    const context = { memory_mb: 256, timeout_ms: 60_000 };
+    expect(await grade('module:scorers.ts#hungry', input('100', null), context)).toMatchObject({ status: 'passed' });
+    expect(await grade('module:scorers.ts#hungry', input('2000', null), context)).toBe(
+      '`module:scorers.ts#hungry` failed: the module took more than 256 MB of memory and its thread was terminated; set `memory_mb` where it needs more',
+    );
+  });
+
+  it.runIf(hasProcessTable)('ends what it started when it is closed', async () => {
+    const evaluator = await open('module:scorers.ts#starts');
+    const { evidence } = await evaluator.evaluate(input('x', null), { signal });
+    expect([...processRows()].map(({ pid }) => pid)).toContain(evidence);
+    await evaluator.close();
+    expect([...processRows()].map(({ pid }) => pid)).not.toContain(evidence);
+  });
+
   it('that cannot be used is refused when it is opened', async () => {
     await expect(open('module:scorers.ts#absent')).rejects.toThrow('has no export `absent`');
     await expect(open('module:scorers.ts#score', { config: { threshold: 2 } })).rejects.toThrow(
@@ -214,6 +232,13 @@ describe('a command evaluator', () => {
   it('that does not end is killed, whatever it printed', async () => {
     expect(await grade('command:grade.sh', input('hang', null), { timeout_ms: 200 })).toMatch(
       /^`command:grade\.sh` gave no finding: .* did not end within 200 ms/,
+    );
+  });
+
+  it.runIf(hasProcessTable)('is ended with all that it started', async () => {
+    expect(await grade('command:grade.sh', input('leaves', null))).toEqual(finding('failed', null));
+    expect(await grade('command:grade.sh', input('hungry', null), { memory_mb: 256, timeout_ms: 60_000 })).toBe(
+      '`command:grade.sh` gave no finding: it took more than 256 MB of memory and was killed; set `memory_mb` where it needs more',
     );
   });
 
